@@ -1,0 +1,1 @@
+//! The server product: OpAMP endpoint, API, console, enrolment and background tasks.

@@ -1,0 +1,1 @@
+//! Nouns of the control plane: agents, attributes, selectors, tokens, states; pure.

@@ -1,0 +1,2 @@
+//! The muster binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! An OpAMP client: sockets, timers and storage around the agent session.

@@ -1,0 +1,1 @@
+//! An OpAMP server: a WebSocket and plain-HTTP service around the server session.

@@ -1,0 +1,1 @@
+//! The only crate that speaks SQL: agents, credentials, users, secrets.

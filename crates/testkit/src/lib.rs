@@ -1,0 +1,1 @@
+//! For tests only: raw peers, scripted servers, session pairs on a virtual clock.
