@@ -1,1 +1,31 @@
-//! Nouns of the control plane: agents, attributes, selectors, tokens, states; pure.
+//! Nouns of the control plane: agents, attributes, selectors, states, credentials. Pure: no clock, no file,
+//! no socket; `now` and random bytes come in as arguments. The database rows are `store`'s, the JSON shapes
+//! are `api`'s; both convert from these types.
+//!
+//! Reading order: [`attribute`] and [`selector`], [`agent`] with [`state`], [`health`], [`remote_config`] and
+//! [`replacement`], [`redact`]; then [`credential`] and [`user`]; the small types [`time`] and [`epoch`].
+
+pub mod agent;
+pub mod attribute;
+pub mod credential;
+pub mod epoch;
+pub mod health;
+pub mod redact;
+pub mod remote_config;
+pub mod replacement;
+pub mod selector;
+pub mod state;
+pub mod time;
+pub mod user;
+
+pub use agent::{AgentDetail, AgentFacts, AgentParts, AgentSummary};
+pub use attribute::{Attribute, AttributeValue, Attributes};
+pub use credential::{Credential, CredentialId, EnrolmentToken, TokenHash};
+pub use epoch::{ServerEpoch, SessionEpoch};
+pub use health::HealthTree;
+pub use remote_config::{RemoteConfigState, RemoteConfigStatus};
+pub use replacement::Identity;
+pub use selector::Selector;
+pub use state::{ConnectionState, Transport};
+pub use time::UnixMillis;
+pub use user::{Role, Session, User, UserId};
