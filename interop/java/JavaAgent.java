@@ -24,6 +24,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
 import okhttp3.OkHttpClient;
+import okio.ByteString;
 import opamp.proto.AgentConfigFile;
 import opamp.proto.AgentConfigMap;
 import opamp.proto.AgentRemoteConfig;
@@ -71,6 +72,11 @@ public final class JavaAgent implements OpampClient.Callbacks {
         .enableRemoteConfig().enableEffectiveConfigReporting().setEffectiveConfigState(agent.effective)
         .build(agent);
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(client)));
+    // An application that has read its configuration a moment later. Over WebSocket something like it has to happen: the
+    // library takes a demand for the full state as a note for its next message, and by itself never sends a next one.
+    Thread.sleep(1000);
+    agent.effective.set(new AgentConfigMap(Map.of("", new AgentConfigFile.Builder()
+        .body(ByteString.encodeUtf8("level: info\n")).content_type("text/yaml").build())));
     Thread.currentThread().join();
   }
 

@@ -1,0 +1,69 @@
+"""Runs the cases of the test_*.py files side by side, prints one line for each, and `N passed, N failed` at the end.
+
+A few run at once: they mostly wait, and the machine of CI has two cores. Start it by ../run.
+"""
+
+import concurrent.futures
+import importlib
+import signal
+import sys
+import time
+import traceback
+
+import world
+from world import CASES, HERE, World
+
+WORKERS = 6
+
+
+def load():
+    for path in sorted(HERE.glob("test_*.py")):
+        importlib.import_module(path.stem)
+
+
+def run(function):
+    begun = time.monotonic()
+    problem = None
+    with World(function.__name__) as ground:
+        try:
+            function(ground)
+        except world.Failed as failed:
+            where = traceback.extract_tb(failed.__traceback__)
+            lines = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in where[1:]]
+            problem = f"  {failed}\n  at {' < '.join(reversed(lines))}\n{ground.tails()}"
+        except Exception:  # a fault of the test itself, or of the machine: all of it
+            problem = traceback.format_exc() + ground.tails()
+    return function.__name__, time.monotonic() - begun, problem
+
+
+def main():
+    load()
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    chosen = [f for f in CASES if not words or any(word in f.__name__ for word in words)]
+    if "--list" in sys.argv:
+        print("\n".join(f.__name__ for f in chosen))
+        return 0
+    if not chosen:
+        print(f"no test holds {' or '.join(words)} in its name", file=sys.stderr)
+        return 64
+    # As an ordinary end of the program, so that `finally` and `with` still end the children.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    failed = 0
+    begun = time.monotonic()
+    try:
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            for done in concurrent.futures.as_completed([pool.submit(run, f) for f in chosen]):
+                name, seconds, problem = done.result()
+                failed += problem is not None
+                print(f"{'FAIL' if problem else 'ok  '} {seconds:6.1f} s  {name}", flush=True)
+                if problem:
+                    print(problem, flush=True)
+    finally:
+        world.end_shared()
+    print(f"interop: {time.monotonic() - begun:.0f} s")
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
