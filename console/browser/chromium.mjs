@@ -1,0 +1,36 @@
+// Starts Debian's Chromium for the browser test and the pictures. It is driven by playwright-core, which brings no
+// browser of its own; CHROMIUM names another binary.
+import { chromium } from 'playwright-core';
+
+// --no-sandbox: tests run as root in containers; the rest keeps the browser from calling home.
+const FLAGS = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
+
+export async function openBrowser() {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+}
+
+/** A fresh profile: its own cookies and storage. A real server's certificate is its own, so it is not checked here. */
+export async function openPage(browser, { theme = 'light', width = 1440, height = 900, scale = 1 } = {}) {
+  const context = await browser.newContext({
+    colorScheme: theme, viewport: { width, height }, deviceScaleFactor: scale, ignoreHTTPSErrors: true, reducedMotion: 'reduce', locale: 'en-GB',
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  return page;
+}
+
+export async function signIn(page, { url, user, password }) {
+  await page.goto(url);
+  await page.getByLabel('User name').fill(user);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: /agent/ }).waitFor();
+}
+
+/** Where to sign in: a real server from the environment, or null. */
+export function realServer(env = process.env) {
+  if (!env.MUSTER_URL) return null;
+  return { url: env.MUSTER_URL.replace(/\/$/, ''), user: env.MUSTER_USER ?? 'admin', password: env.MUSTER_PASSWORD ?? '' };
+}

@@ -1,0 +1,215 @@
+// A stand-in for `muster server` to work on the console and to test it: the same API over a made-up fleet, and the
+// built console with the product's content security policy. Login admin / admin. Run: node mock/server.mjs [port].
+// POST /mock/… is the remote control of the browser tests. It is not the product's server and proves nothing about it.
+import { createServer } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { agent, fleet } from './fleet.mjs';
+
+const DIST = fileURLToPath(new URL('../dist', import.meta.url));
+const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+export const POLICY =
+  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/** The parts of a detail that the list leaves out. */
+const DETAIL_ONLY = [
+  'description', 'capability_bits', 'unknown_capability_bits', 'health', 'effective_config', 'components', 'package_statuses', 'connection_settings_status',
+  'custom_capabilities', 'remote_config_status', 'sequence_num', 'enrolled_at', 'credential', 'first_seen',
+];
+
+class Problem extends Error {
+  constructor(status, title, detail, field) {
+    super(detail);
+    Object.assign(this, { status, title, field });
+  }
+}
+
+class Mock {
+  constructor(extra) {
+    this.agents = new Map(fleet(extra).map((one) => [one.instance_uid, one]));
+    this.sessions = new Map();
+    this.streams = new Set();
+    this.refuseStreams = false;
+    this.sequence = 0;
+    this.started = Date.now();
+    this.beat = setInterval(() => this.heartbeat(), 5000);
+    this.beat.unref();
+  }
+
+  /** Connected agents are heard from; silent and disconnected ones are not. */
+  heartbeat() {
+    const here = [...this.agents.values()].filter((one) => one.state === 'connected');
+    for (const one of here) one.last_seen = new Date().toISOString();
+    this.tell(here.map((one) => one.instance_uid));
+    for (const stream of this.streams) stream.write(': alive\n\n');
+  }
+
+  tell(uids) {
+    this.sequence += 1;
+    const event = `id: 1-${this.sequence}\nevent: agents\ndata: ${JSON.stringify({ uids })}\n\n`;
+    for (const stream of this.streams) stream.write(event);
+  }
+
+  list(params) {
+    const sort = params.get('sort') || 'name';
+    const key = sort.replace(/^-/, '');
+    if (!['name', 'version', 'host', 'state', 'last_seen'].includes(key)) throw new Problem(400, 'bad query', `cannot sort by "${key}"`, 'sort');
+    const found = this.visible(params).sort((a, b) => String(a[key] ?? '').localeCompare(String(b[key] ?? '')) || a.instance_uid.localeCompare(b.instance_uid));
+    if (sort.startsWith('-')) found.reverse();
+    const limit = Number(params.get('limit') || 100);
+    const from = Number(params.get('cursor') || 0);
+    const items = found.slice(from, from + limit).map((one) => Object.fromEntries(Object.entries(one).filter(([name]) => !DETAIL_ONLY.includes(name))));
+    return { items, next_cursor: from + limit < found.length ? String(from + limit) : null, total: found.length };
+  }
+
+  visible(params) {
+    const matches = selector(params.get('selector') ?? '');
+    const q = (params.get('q') ?? '').toLowerCase();
+    const word = { true: 'healthy', false: 'unhealthy', null: 'unknown' };
+    return [...this.agents.values()].filter((one) =>
+      (params.get('replaced') === 'true' || one.replaced_by === null) &&
+      (!params.get('state') || one.state === params.get('state')) &&
+      (!params.get('health') || word[one.healthy] === params.get('health')) &&
+      (!q || [one.name, one.host, one.instance_uid, one.version].some((value) => String(value ?? '').toLowerCase().includes(q))) &&
+      matches(one));
+  }
+
+  overview() {
+    const shown = this.visible(new URLSearchParams());
+    const having = (state) => shown.filter((one) => one.state === state).length;
+    return {
+      version: '0.1.0', uptime_seconds: Math.floor((Date.now() - this.started) / 1000),
+      agents: { connected: having('connected'), silent: having('silent'), disconnected: having('disconnected'), unhealthy: shown.filter((one) => one.healthy === false).length, total: shown.length },
+      ca_fingerprint: 'SHA256:4f:9d:0c:5a:77:1e:b2:63:90:ab:18:cd:e4:02:3f:6b', opamp_endpoint: 'wss://muster.example.net:4320/v1/opamp', public_url: null,
+    };
+  }
+}
+
+/** Just enough of the selector syntax for the mock: key=value, key!=value and key, joined by commas. */
+function selector(text) {
+  const terms = text.split(',').map((term) => term.trim()).filter(Boolean).map((term) => {
+    const found = /^([\w./-]+)(?:\s*(!=|==?)\s*([\w./:-]+))?$/.exec(term);
+    if (!found) throw new Problem(400, 'bad selector', `unexpected "${term.slice(0, 20)}" at column ${text.indexOf(term) + 1}`, 'selector');
+    return found.slice(1);
+  });
+  return (one) => terms.every(([key, operator, value]) => {
+    const has = [...one.description.identifying, ...one.description.non_identifying].find((attribute) => attribute.key === key);
+    if (!operator) return has !== undefined;
+    return (String(has?.value) === value) === (operator !== '!=');
+  });
+}
+
+/** The remote control: each changes the fleet and tells the streams. */
+const CONTROL = {
+  set(mock, { uid, ...fields }) {
+    Object.assign(mock.agents.get(uid), fields);
+    mock.tell([uid]);
+  },
+  add(mock, { n, ...over }) {
+    const one = agent(n, over);
+    mock.agents.set(one.instance_uid, one);
+    mock.tell([one.instance_uid]);
+  },
+  remove(mock, { uid }) {
+    mock.agents.delete(uid);
+    mock.tell([uid]);
+  },
+  clear(mock) {
+    const uids = [...mock.agents.keys()];
+    mock.agents.clear();
+    mock.tell(uids);
+  },
+  streams(mock, { refuse }) {
+    mock.refuseStreams = refuse;
+    if (refuse) for (const stream of mock.streams) stream.destroy();
+  },
+  expire(mock) {
+    mock.sessions.clear();
+  },
+};
+
+async function api(mock, request, response, url) {
+  const path = url.pathname.slice('/api/v1'.length);
+  if (path === '/session' && request.method === 'POST') return signIn(mock, request, response);
+  const id = /muster_session=([\w-]+)/.exec(request.headers.cookie ?? '')?.[1];
+  const session = mock.sessions.get(id);
+  if (!session) throw new Problem(401, 'not signed in', 'there is no session');
+  if (request.method !== 'GET' && request.headers['x-csrf-token'] !== session.csrf) throw new Problem(403, 'refused', 'the x-csrf-token header is missing or wrong');
+  if (path === '/session' && request.method === 'DELETE') return mock.sessions.delete(id), response.writeHead(204).end();
+  if (path === '/session') return json(response, 200, session);
+  if (path === '/overview') return json(response, 200, mock.overview());
+  if (path === '/events') return events(mock, request, response);
+  if (path === '/agents') return json(response, 200, mock.list(url.searchParams));
+  const one = mock.agents.get(decodeURIComponent(path.replace('/agents/', '')));
+  if (!one) throw new Problem(404, 'not found', 'there is no such agent');
+  if (request.method !== 'DELETE') return json(response, 200, one);
+  if (one.state !== 'disconnected') throw new Problem(409, 'still connected', 'only a disconnected agent can be forgotten');
+  CONTROL.remove(mock, { uid: one.instance_uid });
+  return response.writeHead(204).end();
+}
+
+async function signIn(mock, request, response) {
+  const { username, password } = await body(request);
+  if (username !== 'admin' || password !== 'admin') throw new Problem(401, 'not signed in', 'wrong user name or password');
+  const id = randomUUID();
+  const session = { user: { name: 'admin', role: 'admin' }, csrf: randomUUID(), expires_at: new Date(Date.now() + 86_400_000).toISOString() };
+  mock.sessions.set(id, session);
+  json(response, 200, session, { 'set-cookie': `muster_session=${id}; HttpOnly; SameSite=Strict; Path=/` });
+}
+
+function events(mock, request, response) {
+  if (mock.refuseStreams) throw new Problem(503, 'unavailable', 'no streams now');
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  response.write(': open\n\n');
+  mock.streams.add(response);
+  request.on('close', () => mock.streams.delete(response));
+}
+
+async function body(request) {
+  const parts = [];
+  for await (const part of request) parts.push(part);
+  return JSON.parse(Buffer.concat(parts).toString() || '{}');
+}
+
+function json(response, status, value, headers = {}) {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
+}
+
+async function file(response, path) {
+  const wanted = normalize(path).replace(/^[/.]+/, '');
+  const name = extname(wanted) ? wanted : 'index.html';
+  const data = await readFile(join(DIST, name)).catch(() => null);
+  if (data === null) throw new Problem(404, 'not found', `no file ${name}; run npm run build first`);
+  response.writeHead(200, { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff' }).end(data);
+}
+
+/** Starts the mock on a port (0: any free one); gives its address and a way to end it. */
+export async function startMock({ port = 0, extra = 0 } = {}) {
+  const mock = new Mock(extra);
+  const server = createServer((request, response) => {
+    const url = new URL(request.url, 'http://mock');
+    answer(mock, request, response, url).catch((error) => {
+      const status = error.status ?? 500;
+      json(response, status, { type: 'about:blank', title: error.title ?? 'fault', status, detail: error.message, field: error.field }, { 'content-type': 'application/problem+json' });
+    });
+  });
+  await new Promise((done) => server.listen(port, '127.0.0.1', done));
+  const close = () => new Promise((done) => (clearInterval(mock.beat), server.close(done), server.closeAllConnections()));
+  return { url: `http://127.0.0.1:${server.address().port}`, mock, close };
+}
+
+async function answer(mock, request, response, url) {
+  if (url.pathname.startsWith('/api/v1/')) return api(mock, request, response, url);
+  const control = CONTROL[url.pathname.replace('/mock/', '')];
+  if (control && request.method === 'POST') {
+    control(mock, await body(request));
+    return response.writeHead(204).end();
+  }
+  return file(response, url.pathname);
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { url } = await startMock({ port: Number(process.argv[2] ?? 0), extra: Number(process.env.MOCK_AGENTS ?? 0) });
+  console.log(`mock on ${url}, login admin / admin`);
+}

@@ -1,0 +1,28 @@
+// The figures of the header, kept fresh by events. One request at a time and at most one in two seconds, however many
+// agents change.
+import { api, type Overview } from './api';
+import { live } from './live.svelte';
+import { Paced } from './paced';
+
+class Fleet {
+  overview = $state<Overview | null>(null);
+  readonly #paced = new Paced(2000, async () => {
+    this.overview = await api.overview();
+  });
+
+  /** Starts following; the returned function stops it. */
+  follow(): () => void {
+    this.#paced.soon();
+    const leave = live.listen(() => this.#paced.soon());
+    return () => {
+      leave();
+      this.#paced.stop();
+    };
+  }
+
+  refresh(): void {
+    this.#paced.soon();
+  }
+}
+
+export const fleet = new Fleet();

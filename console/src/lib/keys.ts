@@ -1,0 +1,57 @@
+// The keyboard: which keys do what, and the two-key sequences ("g a"). What each action means is App.svelte's.
+
+export type KeyAction = 'search' | 'help' | 'agents' | 'connect' | 'escape' | 'down' | 'up' | 'first' | 'last';
+
+/** For the help dialog; separate keys are parted by a space. */
+export const KEYS = [
+  { keys: '/', does: 'search' },
+  { keys: '↓ ↑', does: 'next and previous row of a table; Enter opens it' },
+  { keys: 'Home End', does: 'first and last row' },
+  { keys: 'g a', does: 'go to the agents' },
+  { keys: 'g c', does: 'how to connect an agent' },
+  { keys: 'Esc', does: 'close, clear the search, or go back to the agents' },
+  { keys: '?', does: 'this list' },
+];
+
+const SINGLE: Record<string, KeyAction> = {
+  '/': 'search',
+  '?': 'help',
+  Escape: 'escape',
+  ArrowDown: 'down',
+  ArrowUp: 'up',
+  Home: 'first',
+  End: 'last',
+};
+const AFTER_G: Record<string, KeyAction> = { a: 'agents', c: 'connect' };
+/** A sequence that is not finished in this time is forgotten. */
+const SEQUENCE_MS = 1500;
+
+export interface Press {
+  key: string;
+  /** Whether a modifier other than shift is held; those are the browser's. */
+  modified: boolean;
+  /** Whether the key goes into a field that takes text. */
+  typing: boolean;
+  at: number;
+}
+
+export class KeyReader {
+  #gAt = -Infinity;
+
+  read(press: Press): KeyAction | null {
+    if (press.modified) return null;
+    if (press.typing) return press.key === 'Escape' ? 'escape' : null;
+    const sequence = press.at - this.#gAt < SEQUENCE_MS;
+    this.#gAt = -Infinity;
+    if (sequence && AFTER_G[press.key]) return AFTER_G[press.key] ?? null;
+    if (press.key === 'g') this.#gAt = press.at;
+    return SINGLE[press.key] ?? null;
+  }
+}
+
+/** Whether the element takes text, so that letters belong to it. */
+export function takesText(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !['checkbox', 'radio', 'button', 'submit'].includes(target.type);
+  return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName);
+}

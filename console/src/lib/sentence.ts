@@ -1,0 +1,40 @@
+// The sentence that opens each page: what is true now, in words.
+import type { AgentDetail, Overview } from './api';
+import { isFiltered, type AgentQuery } from './agent-query';
+import { count, number } from './text';
+import { healthWord } from './states';
+import { ago, span } from './time';
+
+type Counts = Overview['agents'];
+
+/** "3 agents: 2 connected, 1 silent." and, apart from it, how many say that they are unhealthy. */
+export function fleetSentence(counts: Counts): string {
+  if (counts.total === 0) return 'No agent has connected yet.';
+  const parts = (['connected', 'silent', 'disconnected'] as const)
+    .filter((state) => counts[state] > 0)
+    .map((state) => `${number(counts[state])} ${state}`);
+  const fleet = `${count(counts.total, 'agent')}${parts.length ? `: ${parts.join(', ')}` : ''}.`;
+  return counts.unhealthy ? `${fleet} ${number(counts.unhealthy)} unhealthy.` : fleet;
+}
+
+/** "2 of 412 agents match." for a filtered list that was counted; the fleet's sentence otherwise. */
+export function listSentence(query: AgentQuery, matching: number | null, counts: Counts): string {
+  if (matching === null || !isFiltered(query)) return fleetSentence(counts);
+  const match = matching === 1 ? 'matches' : 'match';
+  return `${number(matching)} of ${count(Math.max(counts.total, matching), 'agent')} ${match}.`;
+}
+
+/** "Connected for 3 h and healthy, last heard from 4 s ago." */
+export function agentSentence(agent: AgentDetail, now: number): string {
+  const heard = agent.last_seen ? ago(agent.last_seen, now) : null;
+  const tail = heard ? `, last heard from ${heard}.` : '.';
+  const health = healthWord(agent.healthy);
+  const told = health === 'unknown' ? 'reports no health' : `${agent.state === 'connected' ? 'is' : 'was last'} ${health}`;
+  const since = agent.state !== 'disconnected' && agent.connected_since ? Date.parse(agent.connected_since) : NaN;
+  const state = capital(agent.state) + (Number.isNaN(since) ? '' : ` (on this connection for ${span(now - since)})`);
+  return `${state}; it ${told}${tail}`;
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

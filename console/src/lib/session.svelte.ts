@@ -1,0 +1,49 @@
+// Who is signed in. The cookie itself is out of reach of script; this holds what the server says about it.
+import { api, ApiError, type Session } from './api';
+import { live } from './live.svelte';
+
+class SessionState {
+  /** 'asking' until the server has said whether the cookie still holds. */
+  phase = $state<'asking' | 'out' | 'in' | 'unreachable'>('asking');
+  user = $state<Session['user'] | null>(null);
+  /** Why the sign-in page is shown to somebody who was in. */
+  note = $state('');
+
+  constructor() {
+    api.onSignedOut = () => this.#out(this.phase === 'in' ? 'Your session has ended. Sign in again to go on.' : '');
+  }
+
+  async ask(): Promise<void> {
+    try {
+      this.#in(await api.session());
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 401 || error.status === 403)) this.#out('');
+      else this.phase = 'unreachable';
+    }
+  }
+
+  async signIn(username: string, password: string): Promise<void> {
+    this.#in(await api.signIn(username, password));
+  }
+
+  async signOut(): Promise<void> {
+    await api.signOut();
+    this.#out('You are signed out.');
+  }
+
+  #in(session: Session): void {
+    this.user = session.user;
+    this.note = '';
+    this.phase = 'in';
+    live.start();
+  }
+
+  #out(note: string): void {
+    live.stop();
+    this.user = null;
+    this.note = note;
+    this.phase = 'out';
+  }
+}
+
+export const session = new SessionState();

@@ -1,0 +1,26 @@
+// Makes text that agents sent fit to be shown. Svelte already escapes markup; this is about characters that would
+// change how other text reads (direction overrides) or that cannot be seen at all.
+
+// Controls except tab and newline, direction marks and overrides, zero-width and invisible characters.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+/** The text with unseen characters written as \uXXXX. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** As visible, in one line and no longer than `most` characters. */
+export function oneLine(text: string, most = 200): string {
+  const flat = visible(text).replace(/\s+/g, ' ').trim();
+  return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
+}
+
+/** "1 agent", "2 agents", with thousands apart. */
+export function count(amount: number, one: string, many = `${one}s`): string {
+  return `${number(amount)} ${amount === 1 ? one : many}`;
+}
+
+/** A number with thousands apart, the same in every locale (1 234 567). */
+export function number(amount: number): string {
+  return String(amount).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+}

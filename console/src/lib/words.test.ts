@@ -1,0 +1,133 @@
+// The pure parts that make words, addresses and commands: times, numbers, sentences, queries, quoting, capabilities.
+import { describe, expect, test } from 'vitest';
+import { detail, HOSTILE, NOW, summary } from '../testing/agents';
+import { apiQuery, listCommand, nextSort, pageHref, readQuery, withFilter } from './agent-query';
+import { abilities, isCollectorExtension } from './capabilities';
+import { KeyReader } from './keys';
+import { routeOf } from './router.svelte';
+import { agentSentence, fleetSentence, listSentence } from './sentence';
+import { shellQuote } from './shell';
+import { guides, placeOf } from './snippets';
+import { configWord, healthWord, markOf } from './states';
+import { number, oneLine, visible } from './text';
+import { absolute, ago } from './time';
+
+const counts = (connected: number, silent: number, disconnected: number, unhealthy = 0) => ({
+  connected, silent, disconnected, unhealthy, total: connected + silent + disconnected,
+});
+
+test('ages are told in one unit, absolute times with their zone', () => {
+  const at = (ms: number): string | null => ago(new Date(NOW - ms).toISOString(), NOW);
+  expect([0, 4_000, 61_000, 7_200_000, 47 * 3_600_000, 49 * 3_600_000].map(at)).toEqual(['now', '4 s ago', '1 min ago', '2 h ago', '47 h ago', '2 d ago']);
+  expect(ago('nonsense', NOW)).toBeNull();
+  expect(absolute('2026-11-30T03:15:01.123Z')).toMatch(/^2026-\d\d-\d\d \d\d:\d\d:01\.123 UTC([+-]\d\d:\d\d)?$/);
+});
+
+test('the sentence counts in words and never folds health into connection', () => {
+  expect(fleetSentence(counts(2, 1, 0))).toBe('3 agents: 2 connected, 1 silent.');
+  expect(fleetSentence(counts(1, 0, 0, 1))).toBe('1 agent: 1 connected. 1 unhealthy.');
+  expect(fleetSentence(counts(0, 0, 0))).toBe('No agent has connected yet.');
+  expect(listSentence(readQuery('?state=silent'), 1, counts(411, 1, 0))).toBe('1 of 412 agents matches.');
+  expect(listSentence(readQuery('?state=silent'), null, counts(2, 1, 0))).toBe('3 agents: 2 connected, 1 silent.');
+});
+
+test("an agent's sentence says state, health and age apart", () => {
+  expect(agentSentence(detail(), NOW)).toBe('Connected (on this connection for 1 h); it is healthy, last heard from 4 s ago.');
+  expect(agentSentence(detail({ state: 'disconnected', healthy: false }), NOW)).toBe('Disconnected; it was last unhealthy, last heard from 4 s ago.');
+  expect(agentSentence(detail({ healthy: null, last_seen: null, connected_since: null }), NOW)).toBe('Connected; it reports no health.');
+});
+
+test('s38 unseen characters are written out and text is kept to one line', () => {
+  expect(visible('a\u202eb\u0000c')).toBe('a\\u202eb\\u0000c');
+  expect(oneLine(' a\n b ')).toBe('a b');
+  expect(oneLine('x'.repeat(300))).toHaveLength(200);
+  expect(number(1234567)).toBe('1\u202f234\u202f567');
+});
+
+describe('queries', () => {
+  test('the address carries filter, sort and place, and comes back the same', () => {
+    const query = { ...readQuery(''), q: 'a b', selector: 'host.name in (x,y)', state: 'silent', health: 'unhealthy', replaced: true, sort: '-last_seen', cursor: 'c+/=', page: 3 };
+    expect(readQuery(pageHref(query).slice('/agents'.length))).toEqual(query);
+    expect(pageHref(readQuery(''))).toBe('/agents');
+    expect(apiQuery(withFilter(query, { q: '' }))).not.toContain('cursor');
+  });
+
+  test('nonsense in the address is harmless', () => {
+    expect(readQuery('?page=-1&replaced=maybe&sort=')).toMatchObject({ page: 1, replaced: false, sort: 'name' });
+  });
+
+  test('a column is sorted, then reversed', () => {
+    expect([nextSort('name', 'host'), nextSort('host', 'host'), nextSort('-host', 'host')]).toEqual(['host', '-host', 'host']);
+  });
+
+  test('the command of a list quotes whatever a shell would act on', () => {
+    expect(listCommand(readQuery("?selector=a%3D'%24(rm)'&state=silent"))).toBe(`muster agents list --selector 'a='\\''$(rm)'\\''' --state silent`);
+    expect(shellQuote('--help me')).toBe(`'--help me'`);
+    expect(shellQuote('-x')).toBe(`'-x'`);
+    expect(shellQuote('service.name=otelcol')).toBe('service.name=otelcol');
+  });
+});
+
+test('addresses lead to pages', () => {
+  expect(['/', '/agents', '/agents/', '/agents/a%2Fb', '/connect', '/agents/a/b', '/agents/%E0%A4%A', '/x'].map(routeOf)).toEqual([
+    { page: 'agents' }, { page: 'agents' }, { page: 'agents' }, { page: 'agent', uid: 'a/b' }, { page: 'connect' }, { page: 'missing' }, { page: 'missing' }, { page: 'missing' },
+  ]);
+});
+
+test('states keep their words, and each has a shape of its own', () => {
+  const marks = ['connected', 'silent', 'disconnected', 'pending approval'].map((word) => markOf('agent', word));
+  expect(marks.map((mark) => mark.word)).toEqual(['connected', 'silent', 'disconnected', 'pending approval']);
+  expect(new Set(marks.map((mark) => mark.shape)).size).toBe(4);
+  expect(markOf('agent', 'molten').word).toBe('molten');
+  expect([true, false, null].map(healthWord)).toEqual(['healthy', 'unhealthy', 'unknown']);
+  expect(configWord(summary({ capabilities: [] }))).toBe('not configurable');
+  expect(configWord(summary({ capabilities: ['AcceptsRemoteConfig'], remote_config: { status: 'failed', error: null } }))).toBe('failed');
+});
+
+describe('capabilities', () => {
+  test('what is missing says why, whichever way its maker spells OpAMP', () => {
+    const all = abilities(summary({ capabilities: ['ReportsStatus', 'AcceptsOpAmpConnectionSettings'] }));
+    expect(all.find((one) => one.name === 'AcceptsOpAMPConnectionSettings')).toMatchObject({ has: true, whyNot: null });
+    expect(all.filter((one) => !one.has).every((one) => one.whyNot !== null && one.whyNot !== '')).toBe(true);
+    expect(all).toHaveLength(16);
+  });
+
+  test("the Collector's extension is told from an agent that could be configured", () => {
+    const files = [{ name: '', content_type: 'text/yaml', body: 'extensions:\n  opamp:\n    server: {}\n', redacted: false, encoding: 'utf8' as const }];
+    const extension = detail({ name: 'x', capabilities: ['ReportsStatus', 'ReportsEffectiveConfig'], effective_config: { files, hash: null } });
+    expect(isCollectorExtension(extension)).toBe(true);
+    expect(isCollectorExtension({ ...extension, capabilities: ['AcceptsRemoteConfig'] })).toBe(false);
+    expect(abilities(extension).find((one) => one.name === 'AcceptsRemoteConfig')?.whyNot).toContain('Run it under the supervisor');
+  });
+});
+
+describe('keys', () => {
+  const press = (key: string, over = {}) => ({ key, modified: false, typing: false, at: 0, ...over });
+
+  test('sequences and single keys', () => {
+    const reader = new KeyReader();
+    expect(['/', '?', 'g', 'a', 'a', 'Escape'].map((key) => reader.read(press(key)))).toEqual(['search', 'help', null, 'agents', null, 'escape']);
+  });
+
+  test('letters in a field stay letters, modified keys are left to the browser, a slow sequence is forgotten', () => {
+    const reader = new KeyReader();
+    expect(reader.read(press('/', { typing: true }))).toBeNull();
+    expect(reader.read(press('Escape', { typing: true }))).toBe('escape');
+    expect(reader.read(press('/', { modified: true }))).toBeNull();
+    reader.read(press('g'));
+    expect(reader.read(press('a', { at: 5000 }))).toBeNull();
+  });
+});
+
+test('what to run names this server and never a token', () => {
+  const place = placeOf(null, { hostname: 'm.example', protocol: 'https:' });
+  expect(place.endpoint).toBe('wss://m.example:4320/v1/opamp');
+  const texts = guides(place).flatMap((guide) => guide.steps.map((step) => step.text));
+  expect(texts.join('\n')).toContain('endpoint: wss://m.example:4320/v1/opamp');
+  expect(texts.join('\n')).toContain('https://m.example:4320/v1/opamp');
+  expect(guides({ endpoint: 'ws://127.0.0.1:4320/v1/opamp' }).flatMap((guide) => guide.steps).some((step) => step.text.includes('ca_file'))).toBe(false);
+});
+
+test('s38 a hostile name is only text in a sentence', () => {
+  expect(oneLine(HOSTILE)).toBe(`'><img src=x onerror="alert(1)">\\u202egnp`);
+});

@@ -1,0 +1,8 @@
+// Starts the console: styles, then the one root component. Routing and sign-in are App.svelte's.
+import './styles/tokens.css';
+import './styles/base.css';
+import { mount } from 'svelte';
+import App from './App.svelte';
+
+const target = document.getElementById('app');
+if (target) mount(App, { target });
