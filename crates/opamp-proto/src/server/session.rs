@@ -1,0 +1,374 @@
+//! The machine of one agent. [`ServerSession::receive`] takes a message and says what changed;
+//! [`ServerSession::poll_answer`] composes what is to be sent at that moment, so that a reply, a push and a
+//! repetition cannot disagree (S3); [`ServerSession::poll_timeout`] says when to look again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prost::Message;
+
+use super::answer::Answer;
+use super::kept::Kept;
+use super::offer::{ConfigOffer, OfferState, Offering};
+use super::sequence::{Sequence, Step};
+use crate::capabilities::{AgentCapabilities, ServerCapabilities};
+use crate::moment::Moment;
+use crate::raw::{Part, PartSet, RawAgentToServer, RawError};
+use crate::uid::InstanceUid;
+use crate::wire;
+
+/// How the agent is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// A message can be pushed at any time (WS-14).
+    WebSocket,
+    /// A message waits for the next request (HTTP-11).
+    Http,
+}
+
+/// What all sessions of a server share.
+#[derive(Debug, Clone)]
+pub struct SessionSettings {
+    /// What the server says it can do. AcceptsStatus is always added (SCAP-5), bits that this version does
+    /// not define are never sent (SCAP-1).
+    pub capabilities: ServerCapabilities,
+    /// How long an unanswered ReportFullState rests before it is asked again on a WebSocket.
+    pub full_state_pause: Duration,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        use wire::ServerCapabilities as Bit;
+        Self {
+            capabilities: [Bit::AcceptsStatus, Bit::OffersRemoteConfig, Bit::AcceptsEffectiveConfig]
+                .into_iter()
+                .collect(),
+            full_state_pause: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a message did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Received {
+    /// The parts that differ from what was known.
+    pub changed: PartSet,
+    /// The capabilities differ from what was known.
+    pub capabilities_changed: bool,
+    /// The message repeats the one before (RETX-5): it is answered, nothing else.
+    pub repeated: bool,
+    /// The agent took its leave (CLOSE-1).
+    pub disconnected: bool,
+    /// The agent wants an instance_uid of the server's making (UID-11).
+    pub wants_uid: bool,
+    /// Two agents report under this instance_uid (DUP-4).
+    pub interleaved: bool,
+}
+
+impl Received {
+    /// Whether anything is worth telling to whoever keeps the agent's state.
+    pub const fn is_news(&self) -> bool {
+        !self.changed.is_empty() || self.capabilities_changed || self.disconnected
+    }
+}
+
+/// Why a message was not processed: BAD_REQUEST, with nothing changed (BAD-2, S7).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct Refused(#[from] pub RawError);
+
+/// Whether everything that compression can omit is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Knowledge {
+    Complete,
+    /// Something is missing; asked for at this time, if at all.
+    Missing { asked: Option<Moment> },
+}
+
+/// The server's end of the conversation with one agent.
+#[derive(Debug)]
+pub struct ServerSession {
+    uid: InstanceUid,
+    capabilities: AgentCapabilities,
+    sequence: Sequence,
+    knowledge: Knowledge,
+    transport: Transport,
+    /// Whether the agent has had our capabilities on this connection (SCAP-3).
+    greeted: bool,
+    answer_owed: bool,
+    /// The agent took its leave: it is answered, and offered nothing more.
+    leaving: bool,
+    renamed_to: Option<InstanceUid>,
+    config_hash: Option<Box<[u8]>>,
+    config_failed: bool,
+    offering: Option<Box<Offering>>,
+    parts: [Option<Kept>; 8],
+}
+
+impl ServerSession {
+    /// A session that knows nothing yet, for an agent that is about to be heard for the first time.
+    pub const fn new(uid: InstanceUid, transport: Transport) -> Self {
+        Self {
+            uid,
+            capabilities: AgentCapabilities::from_bits(0),
+            sequence: Sequence::new(),
+            knowledge: Knowledge::Missing { asked: None },
+            transport,
+            greeted: false,
+            answer_owed: false,
+            leaving: false,
+            renamed_to: None,
+            config_hash: None,
+            config_failed: false,
+            offering: None,
+            parts: [const { None }; 8],
+        }
+    }
+
+    /// The agent appeared on another connection, or again on a new one.
+    pub fn attach(&mut self, now: Moment, transport: Transport) {
+        self.transport = transport;
+        self.greeted = false;
+        if let Some(offering) = &mut self.offering {
+            offering.reconnected(now);
+        }
+    }
+
+    /// Processes a message. An error leaves the session as it was.
+    pub fn receive(&mut self, message: &RawAgentToServer<'_>) -> Result<Received, Refused> {
+        let changed = self.changed_parts(message)?;
+        self.answer_owed = true;
+        self.leaving = message.agent_disconnect;
+        let step = self.step(message);
+        let mut received = Received {
+            changed,
+            capabilities_changed: self.take_capabilities(message.capabilities),
+            repeated: step == Step::Again && changed.is_empty(),
+            disconnected: message.agent_disconnect,
+            wants_uid: message.flags & wire::AgentToServerFlags::RequestInstanceUid as u64 != 0,
+            interleaved: self.sequence.is_interleaved(),
+        };
+        if received.repeated {
+            received.wants_uid &= self.renamed_to.is_none();
+            return Ok(received);
+        }
+        self.keep(message, changed);
+        self.learn(step, message);
+        Ok(received)
+    }
+
+    fn changed_parts(&self, message: &RawAgentToServer<'_>) -> Result<PartSet, Refused> {
+        let mut changed = PartSet::EMPTY;
+        for part in Part::ALL {
+            let Some(bytes) = message.part(part) else { continue };
+            let known = self.parts[part as usize].as_ref().is_some_and(|kept| kept.is(bytes));
+            if !known {
+                message.check(part)?;
+                changed.insert(part);
+            }
+        }
+        Ok(changed)
+    }
+
+    /// A message in which only instance_uid is set says nothing about numbers: some clients poll by the letter
+    /// of HTTP-6.
+    fn step(&mut self, message: &RawAgentToServer<'_>) -> Step {
+        if message.is_bare() && self.sequence.last().is_some() {
+            return Step::Next;
+        }
+        self.sequence.take(message.sequence_num)
+    }
+
+    /// CAP-5; a value of 0 says nothing.
+    fn take_capabilities(&mut self, bits: u64) -> bool {
+        let known = self.capabilities;
+        if bits != 0 {
+            self.capabilities = AgentCapabilities::from_bits(bits);
+        } else if known.is_unspecified() {
+            self.capabilities = known.with(wire::AgentCapabilities::ReportsStatus);
+        }
+        known != self.capabilities
+    }
+
+    fn keep(&mut self, message: &RawAgentToServer<'_>, changed: PartSet) {
+        for part in changed.iter() {
+            let Some(bytes) = message.part(part) else { continue };
+            let whole = !matches!(part, Part::EffectiveConfig | Part::AvailableComponents);
+            self.parts[part as usize] = Some(Kept::of(bytes, whole));
+        }
+        if changed.contains(Part::RemoteConfigStatus) {
+            self.take_config_status(message.part(Part::RemoteConfigStatus).unwrap_or_default());
+        }
+    }
+
+    fn take_config_status(&mut self, bytes: &[u8]) {
+        let status = wire::RemoteConfigStatus::decode(bytes).unwrap_or_default();
+        self.config_failed = status.status == wire::RemoteConfigStatuses::Failed as i32;
+        if let Some(offering) = &mut self.offering {
+            offering.reported(&status.last_remote_config_hash);
+        }
+        self.config_hash = Some(status.last_remote_config_hash[..].into());
+    }
+
+    /// Decides whether something is missing (SEQ-2, SEQ-3).
+    fn learn(&mut self, step: Step, message: &RawAgentToServer<'_>) {
+        if message.agent_disconnect {
+            return;
+        }
+        if self.is_full(message) {
+            self.knowledge = Knowledge::Complete;
+            return;
+        }
+        match (self.knowledge, step) {
+            (Knowledge::Complete, Step::Gap | Step::Again) => {
+                self.knowledge = Knowledge::Missing { asked: None };
+            }
+            (Knowledge::Missing { asked: Some(_) }, _) if message.part(Part::Description).is_some() => {
+                self.knowledge = Knowledge::Complete;
+            }
+            // Over HTTP the exchange that asked is complete, and this message was not the answer.
+            (Knowledge::Missing { .. }, _) if self.transport == Transport::Http => {
+                self.knowledge = Knowledge::Missing { asked: None };
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a message holds all that its sender could have left out and we could be missing.
+    fn is_full(&self, message: &RawAgentToServer<'_>) -> bool {
+        use wire::AgentCapabilities as Bit;
+        let promised = |bit, part| !self.capabilities.has(bit) || message.part(part).is_some();
+        message.part(Part::Description).is_some()
+            && promised(Bit::ReportsHealth, Part::Health)
+            && promised(Bit::ReportsEffectiveConfig, Part::EffectiveConfig)
+    }
+
+    /// What the operator wants the agent to run; `None` offers nothing more.
+    pub fn offer_config(&mut self, offer: Option<Arc<ConfigOffer>>) {
+        if self.offering.as_ref().map(|o| &o.offer.hash()[..]) == offer.as_ref().map(|o| &o.hash()[..]) {
+            return;
+        }
+        self.offering = offer.map(|offer| Box::new(Offering::new(offer, self.config_hash.as_deref())));
+    }
+
+    /// Gives the agent another instance_uid (UID-11, DUP-7). Every answer names it until the agent uses it.
+    pub fn rename(&mut self, uid: InstanceUid) {
+        self.renamed_to.get_or_insert(uid);
+        self.sequence.settle();
+    }
+
+    /// One of two agents that shared this instance_uid was given another one.
+    pub const fn settle(&mut self) {
+        self.sequence.settle();
+    }
+
+    /// What is to be sent now: an answer that is owed, or on a WebSocket an offer that is due. Ask again until
+    /// there is nothing.
+    pub fn poll_answer(&mut self, now: Moment, settings: &SessionSettings) -> Option<Answer> {
+        let config = self.due_config(now, settings);
+        let pushable = self.transport == Transport::WebSocket && self.greeted && config.is_some();
+        if !self.answer_owed && !pushable {
+            return None;
+        }
+        if let (Some(_), Some(offering)) = (&config, &mut self.offering) {
+            offering.sent(now);
+        }
+        let greet = !self.greeted || self.transport == Transport::Http;
+        self.answer_owed = false;
+        self.greeted = true;
+        Some(Answer {
+            uid: self.uid,
+            full_state: self.ask_for_full_state(now, settings),
+            capabilities: if greet { settings.announced() } else { ServerCapabilities::default() },
+            renamed_to: self.renamed_to,
+            config,
+        })
+    }
+
+    fn due_config(&mut self, now: Moment, settings: &SessionSettings) -> Option<Arc<ConfigOffer>> {
+        let able = self.capabilities.has(wire::AgentCapabilities::AcceptsRemoteConfig)
+            && settings.capabilities.has(wire::ServerCapabilities::OffersRemoteConfig);
+        let offering = self.offering.as_mut().filter(|_| able && !self.leaving)?;
+        offering.is_due(now).then(|| offering.offer.clone())
+    }
+
+    /// ReportFullState once, and again only after a pause (S4).
+    fn ask_for_full_state(&mut self, now: Moment, settings: &SessionSettings) -> bool {
+        let Knowledge::Missing { asked } = self.knowledge else { return false };
+        if self.leaving {
+            return false;
+        }
+        let due = asked.is_none_or(|asked| now.since(asked) >= settings.full_state_pause);
+        if due {
+            self.knowledge = Knowledge::Missing { asked: Some(now) };
+        }
+        due
+    }
+
+    /// When to call [`Self::poll_answer`] without having received anything: a repetition of an offer on a
+    /// WebSocket. Over HTTP there is nothing to wake for.
+    pub fn poll_timeout(&self) -> Option<Moment> {
+        match self.transport {
+            Transport::Http => None,
+            Transport::WebSocket => self.offering.as_ref().and_then(|offering| offering.timeout()),
+        }
+    }
+
+    /// The instance_uid.
+    pub const fn uid(&self) -> InstanceUid {
+        self.uid
+    }
+
+    /// The instance_uid that the agent was told to take and does not use yet.
+    pub const fn renamed_to(&self) -> Option<InstanceUid> {
+        self.renamed_to
+    }
+
+    /// What the agent says it can do.
+    pub const fn capabilities(&self) -> AgentCapabilities {
+        self.capabilities
+    }
+
+    /// The sequence_num received last.
+    pub const fn sequence_num(&self) -> Option<u64> {
+        self.sequence.last()
+    }
+
+    /// How the agent is connected.
+    pub const fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// Whether everything that the agent can omit is known.
+    pub const fn is_complete(&self) -> bool {
+        matches!(self.knowledge, Knowledge::Complete)
+    }
+
+    /// What is remembered of a part.
+    pub const fn part(&self, part: Part) -> Option<&Kept> {
+        self.parts[part as usize].as_ref()
+    }
+
+    /// The hash in the agent's last remote_config_status.
+    pub fn config_hash(&self) -> Option<&[u8]> {
+        self.config_hash.as_deref()
+    }
+
+    /// Whether the agent failed to apply that configuration.
+    pub const fn config_failed(&self) -> bool {
+        self.config_failed
+    }
+
+    /// What is offered, and where that stands.
+    pub fn offered(&self) -> Option<(&Arc<ConfigOffer>, OfferState)> {
+        self.offering.as_ref().map(|offering| (&offering.offer, offering.state))
+    }
+}
+
+impl SessionSettings {
+    /// The bits as they are sent: what is defined, and AcceptsStatus always.
+    fn announced(&self) -> ServerCapabilities {
+        let known = self.capabilities.bits() & !self.capabilities.unknown_bits();
+        ServerCapabilities::from_bits(known).with(wire::ServerCapabilities::AcceptsStatus)
+    }
+}

@@ -1,0 +1,286 @@
+//! One message: found its agent, processed by the session, told to the application, answered. The same for both
+//! transports; what differs is in `http` and `websocket`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use opamp_proto::server::{Answer, Received, Transport};
+use opamp_proto::uid::InvalidUid;
+use opamp_proto::{InstanceUid, RawAgentToServer, ServerCapabilities, wire};
+
+use crate::agent::{Agent, CloseReason, Disconnect, NewAgent, Peer};
+use crate::handler::{Handler, Overload, Rejection, StatusReport};
+use crate::outbox::Outbox;
+use crate::server::Shared;
+
+/// What carries messages: a WebSocket, or one plain request.
+pub(crate) struct Via<H: Handler> {
+    pub(crate) shared: Arc<Shared<H>>,
+    pub(crate) principal: H::Principal,
+    pub(crate) peer: Arc<Peer>,
+    /// `None` for a plain request.
+    pub(crate) outbox: Option<Arc<Outbox>>,
+    /// The agent that was heard first: nearly always the only one.
+    first: Option<Arc<Agent<H>>>,
+    others: HashMap<InstanceUid, Arc<Agent<H>>>,
+    /// What the holder of an instance_uid that is another agent's was told to take instead.
+    renames: Vec<(InstanceUid, InstanceUid)>,
+}
+
+/// What became of a message.
+pub(crate) enum Outcome {
+    /// Processed; the encoded answer.
+    Answer(Bytes),
+    /// Not processed: BAD_REQUEST.
+    BadRequest(wire::ServerToAgent),
+    /// The credential is not good for this agent.
+    Unauthorized(String),
+    /// Not processed: too much to do. With the instance_uid to answer to.
+    Busy(Bytes, Overload),
+}
+
+impl<H: Handler> Via<H> {
+    pub(crate) fn new(
+        shared: Arc<Shared<H>>,
+        principal: H::Principal,
+        peer: Arc<Peer>,
+        outbox: Option<Arc<Outbox>>,
+    ) -> Self {
+        Self { shared, principal, peer, outbox, first: None, others: HashMap::new(), renames: Vec::new() }
+    }
+
+    fn transport(&self) -> Transport {
+        if self.outbox.is_some() { Transport::WebSocket } else { Transport::Http }
+    }
+
+    /// The agents on this connection.
+    pub(crate) fn agents(&self) -> impl Iterator<Item = &Arc<Agent<H>>> {
+        self.first.iter().chain(self.others.values())
+    }
+
+    /// The instance_uid to answer to when a message does not tell its own (UID-12).
+    fn only_uid(&self) -> Bytes {
+        match &self.first {
+            Some(agent) if self.others.is_empty() => agent.instance_uid().to_bytes(),
+            _ => Bytes::new(),
+        }
+    }
+
+    /// BAD_REQUEST for something that cannot be matched to an agent by its content.
+    pub(crate) fn malformed(&self, why: impl std::fmt::Display, hint: Option<InstanceUid>) -> Outcome {
+        let uid = hint.map_or_else(|| self.only_uid(), InstanceUid::to_bytes);
+        bad_request(uid, why.to_string())
+    }
+
+    /// Processes one encoded AgentToServer. `hint` is the instance_uid that the transport names.
+    pub(crate) async fn handle(&mut self, data: &[u8], hint: Option<InstanceUid>) -> Outcome {
+        let message = match RawAgentToServer::decode(data) {
+            Ok(message) => message,
+            Err(error) => return self.malformed(error, hint),
+        };
+        let raw_uid = message.instance_uid;
+        if let Some(overload) = self.shared.handler.overload() {
+            return Outcome::Busy(Bytes::copy_from_slice(raw_uid), overload);
+        }
+        let uid = match InstanceUid::try_from_slice(raw_uid) {
+            Ok(uid) => uid,
+            Err(InvalidUid::Zero) if wants_uid(&message) => return self.name_the_nameless(raw_uid),
+            Err(error) => return bad_request(Bytes::copy_from_slice(raw_uid), error.to_string()),
+        };
+        match self.find(uid) {
+            Some(agent) => self.deliver(&agent, &message),
+            None => self.meet(uid, &message).await,
+        }
+    }
+
+    /// The live agent of an instance_uid, if it is this connection that carries it.
+    fn find(&self, uid: InstanceUid) -> Option<Arc<Agent<H>>> {
+        let found = match &self.first {
+            Some(agent) if agent.instance_uid() == uid => Some(agent.clone()),
+            _ if self.outbox.is_some() => self.others.get(&uid).cloned(),
+            _ => self.shared.agents.get(uid).filter(|agent| *agent.principal() == self.principal),
+        };
+        found.filter(|agent| {
+            let live = agent.lock();
+            !live.ended && live.outbox.is_some() == self.outbox.is_some()
+        })
+    }
+
+    /// A message of a known agent.
+    fn deliver(&mut self, agent: &Arc<Agent<H>>, message: &RawAgentToServer<'_>) -> Outcome {
+        agent.hear(self.shared.clock.now());
+        let received = match agent.lock().session.receive(message) {
+            Ok(received) => received,
+            Err(refused) => return bad_request(agent.instance_uid().to_bytes(), refused.to_string()),
+        };
+        if received.is_news() {
+            self.shared.handler.reported(agent, &StatusReport { message, received, first: false });
+        }
+        self.answer(agent, received)
+    }
+
+    /// Composes the answer, after the application had its say.
+    fn answer(&mut self, agent: &Arc<Agent<H>>, received: Received) -> Outcome {
+        let uid = agent.instance_uid();
+        let now = self.shared.clock.now();
+        let mut live = agent.lock();
+        if received.wants_uid {
+            live.session.rename(self.shared.agents.promise(uid, || self.shared.fresh_uid()));
+        }
+        let answer = live.session.poll_answer(now, &self.shared.settings.session);
+        let interleaved = received.interleaved && {
+            live.session.settle();
+            true
+        };
+        drop(live);
+        let mut answer = answer.unwrap_or_else(|| acknowledge(uid));
+        if interleaved {
+            // DUP-7: whoever sent this takes another instance_uid, the other one keeps it.
+            answer.renamed_to = Some(self.shared.fresh_uid());
+        }
+        if received.disconnected {
+            self.part(agent, Disconnect::Goodbye);
+        }
+        Outcome::Answer(answer.encode(self.outbox.is_some()))
+    }
+
+    /// A message of an instance_uid that has no live session here.
+    async fn meet(&mut self, uid: InstanceUid, message: &RawAgentToServer<'_>) -> Outcome {
+        if let Some((_, new)) = self.renames.iter().find(|(old, _)| *old == uid) {
+            return self.rename_answer(uid, *new);
+        }
+        if message.agent_disconnect {
+            // S14.
+            return bad_request(uid.to_bytes(), "this agent is not connected, so it cannot disconnect".into());
+        }
+        if wants_uid(message) {
+            let new = self.shared.agents.promise(uid, || self.shared.fresh_uid());
+            return self.rename_answer(uid, new);
+        }
+        if self.agents().count() >= self.shared.settings.max_agents_per_connection {
+            let limit = self.shared.settings.max_agents_per_connection;
+            return bad_request(uid.to_bytes(), format!("a connection carries at most {limit} agents"));
+        }
+        if self.is_anothers(uid).await {
+            let new = self.shared.fresh_uid();
+            self.renames.push((uid, new));
+            return self.rename_answer(uid, new);
+        }
+        self.welcome(uid, message).await
+    }
+
+    /// Whether another connection carries this instance_uid and is alive: then this is a second agent with the
+    /// same one and not the first agent reconnecting (DUP-4).
+    async fn is_anothers(&self, uid: InstanceUid) -> bool {
+        let Some(other) = self.shared.agents.get(uid) else { return false };
+        let Some(outbox) = other.lock().outbox.clone() else { return false };
+        let probe = outbox.probe();
+        match tokio::time::timeout(self.shared.settings.probe_timeout, probe).await {
+            Ok(Ok(())) => true,
+            Ok(Err(_)) => false,
+            Err(_) => {
+                outbox.close(CloseReason::Replaced);
+                false
+            }
+        }
+    }
+
+    /// A new session.
+    async fn welcome(&mut self, uid: InstanceUid, message: &RawAgentToServer<'_>) -> Outcome {
+        let agent = Arc::new(Agent::new(NewAgent {
+            uid,
+            transport: self.transport(),
+            principal: self.principal.clone(),
+            peer: self.peer.clone(),
+            outbox: self.outbox.clone(),
+            clock: self.shared.clock,
+        }));
+        let received = match agent.lock().session.receive(message) {
+            Ok(received) => received,
+            Err(refused) => return bad_request(uid.to_bytes(), refused.to_string()),
+        };
+        let report = StatusReport { message, received, first: true };
+        match self.shared.handler.admit(&agent, &report).await {
+            Ok(()) => {}
+            Err(Rejection::BadRequest(why)) => return bad_request(uid.to_bytes(), why),
+            Err(Rejection::Unauthorized(why)) => return Outcome::Unauthorized(why),
+            Err(Rejection::Unavailable(overload)) => return Outcome::Busy(uid.to_bytes(), overload),
+        }
+        if let Some(before) = self.shared.agents.insert(agent.clone()) {
+            self.shared.end(&before, Disconnect::Moved);
+        }
+        if let Some(old) = self.shared.agents.fulfil(uid).and_then(|old| self.shared.agents.get(old)) {
+            self.part(&old, Disconnect::Renamed(uid));
+        }
+        if self.outbox.is_some() {
+            match &self.first {
+                None => self.first = Some(agent.clone()),
+                Some(_) => drop(self.others.insert(uid, agent.clone())),
+            }
+        }
+        self.shared.handler.reported(&agent, &report);
+        self.answer(&agent, received)
+    }
+
+    /// An agent leaves this connection.
+    pub(crate) fn part(&mut self, agent: &Arc<Agent<H>>, why: Disconnect) {
+        self.shared.end(agent, why);
+        self.others.remove(&agent.instance_uid());
+        if self.first.as_ref().is_some_and(|first| Arc::ptr_eq(first, agent)) {
+            let next = self.others.keys().next().copied();
+            self.first = next.and_then(|uid| self.others.remove(&uid));
+        }
+    }
+
+    /// Every agent leaves.
+    pub(crate) fn part_all(&mut self, why: Disconnect) {
+        for agent in self.first.take().into_iter().chain(self.others.drain().map(|(_, agent)| agent)) {
+            self.shared.end(&agent, why);
+        }
+    }
+
+    /// An agent that has no instance_uid of its own (UID-9, UID-10) and sends zeros.
+    fn name_the_nameless(&mut self, raw: &[u8]) -> Outcome {
+        let zero = Bytes::copy_from_slice(raw);
+        let new = self.shared.fresh_uid();
+        let identification = wire::AgentIdentification { new_instance_uid: new.to_bytes() };
+        let answer = wire::ServerToAgent {
+            instance_uid: zero,
+            agent_identification: Some(identification),
+            capabilities: self.shared.settings.session.capabilities.bits(),
+            ..Default::default()
+        };
+        Outcome::Answer(self.encode(&answer))
+    }
+
+    fn rename_answer(&self, uid: InstanceUid, new: InstanceUid) -> Outcome {
+        let answer = Answer {
+            capabilities: self.shared.settings.session.capabilities,
+            renamed_to: Some(new),
+            ..acknowledge(uid)
+        };
+        Outcome::Answer(answer.encode(self.outbox.is_some()))
+    }
+
+    /// Encodes a message as this transport carries it.
+    pub(crate) fn encode(&self, message: &wire::ServerToAgent) -> Bytes {
+        use wire::Message as _;
+        match self.outbox {
+            Some(_) => opamp_proto::frame::encode(message),
+            None => message.encode_to_vec().into(),
+        }
+    }
+}
+
+const fn wants_uid(message: &RawAgentToServer<'_>) -> bool {
+    message.flags & wire::AgentToServerFlags::RequestInstanceUid as u64 != 0
+}
+
+fn acknowledge(uid: InstanceUid) -> Answer {
+    Answer { uid, full_state: false, capabilities: ServerCapabilities::default(), renamed_to: None, config: None }
+}
+
+fn bad_request(uid: Bytes, why: String) -> Outcome {
+    Outcome::BadRequest(wire::ServerToAgent::refuse(uid, wire::ServerErrorResponseType::BadRequest, why))
+}

@@ -1,0 +1,135 @@
+//! Sockets and TLS: accepts connections and serves HTTP/1.1 on each until it ends or becomes a WebSocket.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+use crate::agent::Peer;
+use crate::handler::Handler;
+use crate::server::Shared;
+use crate::service::OpampService;
+
+/// Where each handshake gets its TLS settings, so that a renewed certificate is used at once.
+pub type TlsSource = Arc<dyn Fn() -> Arc<rustls::ServerConfig> + Send + Sync>;
+
+/// How long to wait when the process has no descriptor left for another connection.
+const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
+
+/// Accepts until the listener breaks.
+pub(crate) async fn accept_all<H: Handler>(
+    shared: Arc<Shared<H>>,
+    listener: TcpListener,
+    tls: Option<TlsSource>,
+) -> io::Result<()> {
+    loop {
+        match listener.accept().await {
+            Ok((stream, address)) => {
+                tokio::spawn(welcome(shared.clone(), stream, address, tls.clone()));
+            }
+            Err(error) if is_passing(&error) => {}
+            Err(error) if matches!(error.raw_os_error(), Some(23 | 24)) => {
+                tracing::warn!(%error, "no descriptor for another connection; waiting for one");
+                tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether only the one connection failed, before it was accepted.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+async fn welcome<H: Handler>(
+    shared: Arc<Shared<H>>,
+    stream: TcpStream,
+    address: SocketAddr,
+    tls: Option<TlsSource>,
+) {
+    let _ = stream.set_nodelay(true);
+    let Some(tls) = tls else {
+        let peer = Peer { address: Some(address), certificate: None };
+        return serve_connection(shared, stream, Arc::new(peer)).await;
+    };
+    let handshake = async {
+        let _permit = shared.handshakes.acquire().await.ok()?;
+        TlsAcceptor::from(tls()).accept(stream).await.ok()
+    };
+    match tokio::time::timeout(shared.settings.first_request, Box::pin(handshake)).await {
+        Ok(Some(stream)) => {
+            let chain = stream.get_ref().1.peer_certificates();
+            let certificate = chain.and_then(|chain| chain.first()).map(|leaf| Arc::from(leaf.as_ref()));
+            let peer = Peer { address: Some(address), certificate };
+            serve_connection(shared, stream, Arc::new(peer)).await;
+        }
+        _ => tracing::debug!(peer = %address, "the TLS handshake failed"),
+    }
+}
+
+/// Resolves when the server closes.
+async fn closed(closing: &mut watch::Receiver<bool>) {
+    let _ = closing.wait_for(|closing| *closing).await;
+}
+
+/// Serves HTTP/1.1 on a stream. Returns when the connection ends or has become a WebSocket, which goes on in a
+/// task of its own.
+pub(crate) async fn serve_connection<H, I>(shared: Arc<Shared<H>>, io: I, peer: Arc<Peer>)
+where
+    H: Handler,
+    I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let clock = shared.clock;
+    let used = Arc::new(AtomicU64::new(0));
+    let service = OpampService::at_its_path(shared.clone());
+    let note = used.clone();
+    let answer = service_fn(move |mut request: hyper::Request<Incoming>| {
+        note.store(clock.now().0.max(1), Ordering::Relaxed);
+        request.extensions_mut().insert(peer.clone());
+        let service = service.clone();
+        async move { Ok::<_, std::convert::Infallible>(service.answer(request).await) }
+    });
+    let connection = http1::Builder::new()
+        .max_buf_size(64 * 1024)
+        .serve_connection(TokioIo::new(io), answer)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    let mut closing = shared.closing();
+    let mut idle = pin!(tokio::time::sleep(shared.settings.first_request));
+    loop {
+        tokio::select! {
+            // An error here is a peer that went away or spoke no HTTP: nothing to act on.
+            _ = connection.as_mut() => return,
+            () = closed(&mut closing) => {
+                connection.as_mut().graceful_shutdown();
+                let _ = tokio::time::timeout(shared.settings.write_timeout, connection).await;
+                return;
+            }
+            () = idle.as_mut() => match used.load(Ordering::Relaxed) {
+                0 => return,
+                last => {
+                    let until = clock.instant(opamp_proto::Moment(last)) + shared.settings.keep_alive;
+                    if until <= tokio::time::Instant::now() {
+                        connection.as_mut().graceful_shutdown();
+                        let _ = tokio::time::timeout(shared.settings.write_timeout, connection).await;
+                        return;
+                    }
+                    idle.as_mut().reset(until);
+                }
+            },
+        }
+    }
+}

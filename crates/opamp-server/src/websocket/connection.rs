@@ -1,0 +1,307 @@
+//! The task of one WebSocket. It owns the connection and its agents and waits for three things: a frame, an errand
+//! in its outbox, and its clock.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::SinkExt;
+use hyper::upgrade::OnUpgrade;
+use opamp_proto::server::ServerSession;
+use opamp_proto::{InstanceUid, Moment, frame, wire};
+use tokio::sync::oneshot;
+use tokio::time::Sleep;
+use yawc::frame::{Frame, OpCode};
+use yawc::{Result as WsResult, WebSocketError};
+
+use super::liveness::{Liveness, Verdict};
+use super::metered::{Complete, Metered, Socket};
+use super::ws::{Accepted, Ws, close_frame};
+use crate::agent::{CloseReason, Disconnect, Peer};
+use crate::exchange::{Outcome, Via};
+use crate::handler::{Handler, Overload};
+use crate::outbox::{Errands, Outbox};
+use crate::server::Shared;
+
+/// How long a peer may take to answer a close frame.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+/// Takes the connection over from HTTP and serves it to its end.
+pub(super) async fn run<H: Handler>(
+    shared: Arc<Shared<H>>,
+    principal: H::Principal,
+    peer: Arc<Peer>,
+    upgrade: OnUpgrade,
+    accepted: Accepted,
+) {
+    let Ok(upgraded) = upgrade.await else { return };
+    let (socket, ahead) = Socket::of(upgraded);
+    let mut stream = Metered::new(socket, ahead, shared.budget.clone());
+    let complete = stream.completion();
+    let Ok(ws) = accepted.open(stream) else { return };
+    let outbox = Arc::new(Outbox::default());
+    shared.opened(&outbox);
+    let via = Via::new(shared.clone(), principal, peer, Some(outbox.clone()));
+    let connection = Connection::new(ws, via, outbox.clone(), complete);
+    connection.serve().await;
+    shared.closed(&outbox);
+}
+
+/// What the connection waits for.
+enum Event {
+    Frame(WsResult<Frame>),
+    Errands(Errands),
+    Clock,
+}
+
+/// How the connection ends.
+struct End {
+    why: Disconnect,
+    /// The close frame to send, if the peer can still read one.
+    close: Option<CloseReason>,
+}
+
+impl End {
+    const fn broken() -> Self {
+        Self { why: Disconnect::Broken, close: None }
+    }
+
+    const fn closing(reason: CloseReason) -> Self {
+        Self { why: Disconnect::Server(reason), close: Some(reason) }
+    }
+}
+
+struct Connection<H: Handler> {
+    ws: Ws,
+    via: Via<H>,
+    outbox: Arc<Outbox>,
+    complete: Complete,
+    liveness: Liveness,
+    clock: Pin<Box<Sleep>>,
+    probes: Vec<oneshot::Sender<()>>,
+}
+
+impl<H: Handler> Drop for Connection<H> {
+    /// Whatever ends the task, its agents are told to be gone.
+    fn drop(&mut self) {
+        self.via.part_all(Disconnect::Broken);
+    }
+}
+
+impl<H: Handler> Connection<H> {
+    fn new(ws: Ws, via: Via<H>, outbox: Arc<Outbox>, complete: Complete) -> Self {
+        let shared = &via.shared;
+        let now = shared.clock.now();
+        // A tenth either way, so that a fleet that came at once is not pinged at once.
+        let spread = 900 + (Arc::as_ptr(&outbox) as usize / 64 % 201) as u32;
+        let interval = shared.settings.ping_after.saturating_mul(spread) / 1000;
+        let liveness = Liveness::new(now, interval, shared.settings.missed_pings);
+        let clock = Box::pin(tokio::time::sleep_until(shared.clock.instant(now + interval)));
+        Self { ws, via, outbox, complete, liveness, clock, probes: Vec::new() }
+    }
+
+    async fn serve(mut self) {
+        let end = loop {
+            let event = poll_fn(|cx| self.poll_event(cx)).await;
+            let step = match event {
+                Event::Frame(Ok(frame)) => self.on_frame(frame).await,
+                Event::Frame(Err(error)) => Err(self.on_error(&error).await),
+                Event::Errands(errands) => self.run_errands(errands).await,
+                Event::Clock => self.on_clock().await,
+            };
+            if let Err(end) = step {
+                break end;
+            }
+        };
+        self.via.part_all(end.why);
+        if let Some(reason) = end.close {
+            self.say_goodbye(reason).await;
+        }
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        self.outbox.register(cx.waker());
+        if let Some(errands) = self.outbox.take() {
+            return Poll::Ready(Event::Errands(errands));
+        }
+        if let Poll::Ready(frame) = self.ws.poll_next_frame(cx) {
+            return Poll::Ready(Event::Frame(frame));
+        }
+        self.clock.as_mut().poll(cx).map(|()| Event::Clock)
+    }
+
+    async fn on_frame(&mut self, frame: Frame) -> Result<(), End> {
+        self.complete.mark();
+        self.liveness.heard(self.via.shared.clock.now());
+        for probe in self.probes.drain(..) {
+            let _ = probe.send(());
+        }
+        match frame.opcode() {
+            OpCode::Binary => self.on_message(&frame.into_payload()).await,
+            OpCode::Text => Err(End::closing(CloseReason::NotBinary)),
+            OpCode::Close => {
+                // The codec has queued the answer (RFC 6455 5.5.1); it leaves with the linger.
+                self.linger().await;
+                Err(End { why: Disconnect::Closed, close: None })
+            }
+            // The codec answers pings by itself.
+            OpCode::Ping | OpCode::Pong | OpCode::Continuation => Ok(()),
+        }
+    }
+
+    async fn on_message(&mut self, payload: &[u8]) -> Result<(), End> {
+        let outcome = match frame::data(payload) {
+            Ok(data) => self.via.handle(data, None).await,
+            Err(error) => self.via.malformed(error, None),
+        };
+        match outcome {
+            Outcome::Answer(answer) => self.send(Frame::binary(answer)).await?,
+            Outcome::BadRequest(answer) => self.send_message(&answer).await?,
+            Outcome::Unauthorized(why) => {
+                tracing::info!(reason = %why, "an agent's credential is not good for its instance_uid");
+                return Err(End::closing(CloseReason::Policy));
+            }
+            Outcome::Busy(uid, overload) => self.turn_away(uid, overload).await?,
+        }
+        self.rearm();
+        Ok(())
+    }
+
+    /// UNAVAILABLE; the client disconnects by itself (THROTTLE-2).
+    async fn turn_away(&mut self, uid: Bytes, overload: Overload) -> Result<(), End> {
+        let nanos = overload.retry_after.map_or(0, |wait| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX));
+        self.send_message(&wire::ServerToAgent::unavailable(uid, "too much to do at the moment", nanos)).await
+    }
+
+    async fn send_message(&mut self, message: &wire::ServerToAgent) -> Result<(), End> {
+        self.send(Frame::binary(frame::encode(message))).await
+    }
+
+    async fn run_errands(&mut self, errands: Errands) -> Result<(), End> {
+        if let Some(reason) = errands.close {
+            return Err(End::closing(reason));
+        }
+        if !errands.probes.is_empty() {
+            self.probes.extend(errands.probes);
+            self.send(Frame::ping(Bytes::new())).await?;
+        }
+        for uid in errands.push {
+            self.push(uid).await?;
+        }
+        self.rearm();
+        Ok(())
+    }
+
+    /// Sends what is due to one agent.
+    async fn push(&mut self, uid: InstanceUid) -> Result<(), End> {
+        let Some(agent) = self.via.agents().find(|agent| agent.instance_uid() == uid).cloned() else {
+            return Ok(());
+        };
+        let now = self.via.shared.clock.now();
+        let answer = agent.lock().session.poll_answer(now, &self.via.shared.settings.session);
+        match answer {
+            Some(answer) => self.send(Frame::binary(answer.encode(true))).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn on_clock(&mut self) -> Result<(), End> {
+        let now = self.via.shared.clock.now();
+        let silence = loop {
+            match self.liveness.poll(now) {
+                Verdict::Gone => {
+                    return Err(End { why: Disconnect::Silent, close: Some(CloseReason::GoingAway) });
+                }
+                Verdict::Ping => self.send(Frame::ping(Bytes::new())).await?,
+                Verdict::Wait(until) => break until,
+            }
+        };
+        let due: Vec<InstanceUid> = self
+            .via
+            .agents()
+            .filter(|agent| agent.read(ServerSession::poll_timeout).is_some_and(|at| at <= now))
+            .map(|agent| agent.instance_uid())
+            .collect();
+        for uid in due {
+            self.push(uid).await?;
+        }
+        let next = self.next_session_timeout().map_or(silence, |at| at.min(silence));
+        self.clock.as_mut().reset(self.via.shared.clock.instant(next));
+        Ok(())
+    }
+
+    fn next_session_timeout(&self) -> Option<Moment> {
+        self.via.agents().filter_map(|agent| agent.read(ServerSession::poll_timeout)).min()
+    }
+
+    /// Sets the clock forward if a session wants to be woken before it rings; it is never set back, so that a
+    /// heartbeat costs no timer.
+    fn rearm(&mut self) {
+        if let Some(at) = self.next_session_timeout() {
+            let at = self.via.shared.clock.instant(at);
+            if at < self.clock.deadline() {
+                self.clock.as_mut().reset(at);
+            }
+        }
+    }
+
+    async fn send(&mut self, frame: Frame) -> Result<(), End> {
+        let timeout = self.via.shared.settings.write_timeout;
+        let mut sending = pin!(self.ws.send(frame));
+        // Nearly every frame is written at once; a timer is made only for one that is not.
+        let first = poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await;
+        let result = match first {
+            Poll::Ready(result) => result,
+            Poll::Pending => match Box::pin(tokio::time::timeout(timeout, sending)).await {
+                Ok(result) => result,
+                Err(_) => {
+                    tracing::debug!("a peer does not read what is written; its connection is dropped");
+                    return Err(End::broken());
+                }
+            },
+        };
+        result.map_err(|_| End::broken())
+    }
+
+    /// The codec found a fault. It has queued a close frame that says which; it leaves with the next poll.
+    async fn on_error(&mut self, error: &WebSocketError) -> End {
+        tracing::debug!(%error, "a WebSocket ended");
+        let why = match error {
+            WebSocketError::ConnectionClosed => Disconnect::Closed,
+            WebSocketError::FrameTooLarge => Disconnect::Server(CloseReason::TooBig),
+            _ => Disconnect::Broken,
+        };
+        if !matches!(error, WebSocketError::ConnectionClosed | WebSocketError::IoError(_)) {
+            self.linger().await;
+        }
+        End { why, close: None }
+    }
+
+    /// Lets the codec write the close frame that it has queued, then reads what is still on its way: a socket that
+    /// is closed with unread bytes resets the connection, and the peer would never see the frame.
+    async fn linger(&mut self) {
+        let parting = async {
+            let _ = self.ws.next_frame().await;
+            let _ = self.ws.close().await;
+        };
+        let _ = Box::pin(tokio::time::timeout(GOODBYE, parting)).await;
+    }
+
+    /// Sends a close frame and waits for the peer's (CLOSE-4).
+    async fn say_goodbye(&mut self, reason: CloseReason) {
+        let closing = async {
+            if self.ws.send(close_frame(reason)).await.is_ok() {
+                while let Ok(frame) = self.ws.next_frame().await {
+                    if frame.opcode() == OpCode::Close {
+                        break;
+                    }
+                }
+                let _ = self.ws.close().await;
+            }
+        };
+        let _ = Box::pin(tokio::time::timeout(GOODBYE, closing)).await;
+    }
+}
