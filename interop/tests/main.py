@@ -1,6 +1,7 @@
-"""Runs the cases of the test_*.py files side by side, prints one line for each, and `N passed, N failed` at the end.
+"""Runs every function test_… of the files test_*.py, and says `N passed, N failed` at the end. Start it by ../run.
 
-A few run at once: they mostly wait, and the machine of CI has two cores. Start it by ../run.
+Each takes a World, and its name is the sentence that it proves. Several run at once: they mostly wait for each other's
+processes, and the machine of CI has two cores.
 """
 
 import concurrent.futures
@@ -11,14 +12,14 @@ import time
 import traceback
 
 import world
-from world import CASES, HERE, World
+from world import HERE, World
 
 WORKERS = 6
 
 
 def load():
-    for path in sorted(HERE.glob("test_*.py")):
-        importlib.import_module(path.stem)
+    modules = [importlib.import_module(path.stem) for path in sorted(HERE.glob("test_*.py"))]
+    return [f for module in modules for name, f in vars(module).items() if name.startswith("test_")]
 
 
 def run(function):
@@ -37,9 +38,9 @@ def run(function):
 
 
 def main():
-    load()
+    cases = load()
     words = [word for word in sys.argv[1:] if not word.startswith("-")]
-    chosen = [f for f in CASES if not words or any(word in f.__name__ for word in words)]
+    chosen = [f for f in cases if not words or any(word in f.__name__ for word in words)]
     if "--list" in sys.argv:
         print("\n".join(f.__name__ for f in chosen))
         return 0

@@ -7,7 +7,7 @@ server are in test_server.py, our client on other servers in test_client.py.
 import peers
 from muster import Muster
 from tape import REPORT_FULL_STATE, Tape
-from world import Shared, case, check, equal, wait_for
+from world import Shared, check, equal, wait_for
 
 plain = Shared(lambda ground: Muster(ground))
 
@@ -72,8 +72,7 @@ def typed_pid(run, detail):
     equal((pid["type"], str(pid["value"])), ("int", str(run.child.pid)), "process.pid")
 
 
-@case
-def interop_go_agent_over_websocket_is_seen_healthy_never_asked_again_and_gone_at_once(world):
+def test_interop_go_agent_over_websocket_is_seen_healthy_never_asked_again_and_gone_at_once(world):
     run = Run(world, peers.go_agent, "ws", "go-ws")
     detail = run.seen(healthy=True, health_status="StatusOK")
     described(run, detail)
@@ -86,8 +85,7 @@ def interop_go_agent_over_websocket_is_seen_healthy_never_asked_again_and_gone_a
     run.gone()
 
 
-@case
-def interop_go_agent_over_http_is_seen_healthy_and_never_asked_again(world):
+def test_interop_go_agent_over_http_is_seen_healthy_and_never_asked_again(world):
     run = Run(world, peers.go_agent, "http", "go-http")
     detail = run.seen(healthy=True)
     described(run, detail)
@@ -97,8 +95,7 @@ def interop_go_agent_over_http_is_seen_healthy_and_never_asked_again(world):
     run.quiet()
 
 
-@case
-def http_19_go_agent_that_compresses_over_http_is_understood(world):
+def test_http_19_go_agent_that_compresses_over_http_is_understood(world):
     run = Run(world, peers.go_agent, "http", "go-gzip", "-gzip")
     described(run, run.seen(healthy=True))
     sent = [m for m in run.tape.sent() if m["headers"].get("content-encoding") == "gzip"]
@@ -106,8 +103,7 @@ def http_19_go_agent_that_compresses_over_http_is_understood(world):
     run.quiet()
 
 
-@case
-def interop_node_agent_over_http_is_seen_and_never_asked_again(world):
+def test_interop_node_agent_over_http_is_seen_and_never_asked_again(world):
     run = Run(world, peers.node_agent, "http", "node-http")
     detail = run.seen(healthy=None)
     described(run, detail)
@@ -116,8 +112,7 @@ def interop_node_agent_over_http_is_seen_and_never_asked_again(world):
     run.quiet()
 
 
-@case
-def interop_python_agent_over_http_is_seen_never_asked_again_and_gone_with_its_disconnect(world):
+def test_interop_python_agent_over_http_is_seen_never_asked_again_and_gone_with_its_disconnect(world):
     run = Run(world, peers.python_agent, "http", "python-http")
     described(run, run.seen(healthy=None))
     run.beats()
@@ -129,8 +124,7 @@ def interop_python_agent_over_http_is_seen_never_asked_again_and_gone_with_its_d
     run.server.until(run.name, "to stay disconnected", lambda a: a["state"] == "disconnected")
 
 
-@case
-def interop_java_agent_over_http_is_seen_and_gone_with_its_disconnect(world):
+def test_interop_java_agent_over_http_is_seen_and_gone_with_its_disconnect(world):
     run = Run(world, peers.java_agent, "http", "java-http")
     described(run, run.seen(healthy=None))
     run.beats()
@@ -139,8 +133,7 @@ def interop_java_agent_over_http_is_seen_and_gone_with_its_disconnect(world):
     run.gone()
 
 
-@case
-def flag_1_java_agent_over_websocket_that_loses_its_first_message_is_asked_for_full_state_once(world):
+def test_flag_1_java_agent_over_websocket_that_loses_its_first_message_is_asked_for_full_state_once(world):
     run = Run(world, peers.java_agent, "ws", "java-ws")
     described(run, run.seen(healthy=None))
     sent = run.tape.sent()
@@ -153,8 +146,7 @@ def flag_1_java_agent_over_websocket_that_loses_its_first_message_is_asked_for_f
     run.gone()
 
 
-@case
-def interop_collector_extension_over_websocket_is_seen_healthy_and_gone_at_once(world):
+def test_interop_collector_extension_over_websocket_is_seen_healthy_and_gone_at_once(world):
     run = Run(world, peers.collector, "ws", "collector-ws")
     detail = run.seen(healthy=True)
     equal(texts(detail).get("deployment.environment"), "interop", "deployment.environment")
@@ -165,16 +157,14 @@ def interop_collector_extension_over_websocket_is_seen_healthy_and_gone_at_once(
     run.gone()
 
 
-@case
-def s18_collector_extension_has_its_bearer_token_masked_in_the_effective_config(world):
+def test_s18_collector_extension_has_its_bearer_token_masked_in_the_effective_config(world):
     run = Run(world, peers.collector, "ws", "collector-secret")
     detail = run.seen(healthy=True)
     body = detail["effective_config"]["files"][0]["body"]
     check("headers" in body and run.server.enrolment not in body, "the token is not in the effective config")
 
 
-@case
-def interop_collector_extension_over_http_is_seen_healthy(world):
+def test_interop_collector_extension_over_http_is_seen_healthy(world):
     run = Run(world, peers.collector, "http", "collector-http")
     detail = run.seen(healthy=True)
     equal(texts(detail).get("deployment.environment"), "interop", "deployment.environment")
@@ -183,8 +173,7 @@ def interop_collector_extension_over_http_is_seen_healthy(world):
     run.quiet()
 
 
-@case
-def interop_supervisor_with_collector_over_websocket_is_seen_healthy_and_gone_at_once(world):
+def test_interop_supervisor_with_collector_over_websocket_is_seen_healthy_and_gone_at_once(world):
     run = Run(world, peers.supervisor, "ws", "supervisor-ws")
     detail = run.seen(healthy=True)
     equal(texts(detail).get("deployment.environment"), "interop", "deployment.environment")
@@ -194,8 +183,7 @@ def interop_supervisor_with_collector_over_websocket_is_seen_healthy_and_gone_at
     run.gone()
 
 
-@case
-def interop_supervisor_with_collector_over_http_is_seen_healthy(world):
+def test_interop_supervisor_with_collector_over_http_is_seen_healthy(world):
     run = Run(world, peers.supervisor, "http", "supervisor-http")
     detail = run.seen(healthy=True)
     equal(texts(detail).get("deployment.environment"), "interop", "deployment.environment")

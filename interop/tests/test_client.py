@@ -6,7 +6,7 @@ The agent is crates/opamp-client/examples/agent.rs; what it did is read from wha
 import json
 
 import peers
-from world import case, check, equal, wait_for
+from world import check, equal, wait_for
 
 TOKEN = "a-token"
 
@@ -53,8 +53,7 @@ def reports_full_then_applies_and_fails_configs(server, messages):
     continuous(messages())
 
 
-@case
-def interop_our_client_over_websocket_on_opamp_go_reports_full_applies_and_fails_configs(world):
+def test_interop_our_client_over_websocket_on_opamp_go_reports_full_applies_and_fails_configs(world):
     server, agent = on_go_server(world, "ws")
     reports_full_then_applies_and_fails_configs(server, server.messages)
     agent.stop()
@@ -63,22 +62,19 @@ def interop_our_client_over_websocket_on_opamp_go_reports_full_applies_and_fails
     continuous(server.messages())
 
 
-@case
-def interop_our_client_over_http_on_opamp_go_reports_full_applies_and_fails_configs(world):
+def test_interop_our_client_over_http_on_opamp_go_reports_full_applies_and_fails_configs(world):
     server, agent = on_go_server(world, "http")
     reports_full_then_applies_and_fails_configs(server, server.messages)
     agent.stop()
     wait_for("the goodbye", lambda: "agentDisconnect" in server.messages()[-1], 5)
 
 
-@case
-def http_17_our_client_on_opamp_go_with_compression_is_understood(world):
+def test_http_17_our_client_on_opamp_go_with_compression_is_understood(world):
     server, _ = on_go_server(world, "http", "-gzip")
     first_report_is_full(server.messages()[0])
 
 
-@case
-def flag_2_our_client_sends_everything_again_when_opamp_go_asks_for_full_state(world):
+def test_flag_2_our_client_sends_everything_again_when_opamp_go_asks_for_full_state(world):
     server, _ = on_go_server(world, "ws")
     server.child.tell("fullstate")
     server.offer("level: debug\n")  # something to answer, so that the flag goes out
@@ -90,8 +86,7 @@ def flag_2_our_client_sends_everything_again_when_opamp_go_asks_for_full_state(w
     wait_for("a second full report", asked_and_answered)
 
 
-@case
-def uid_15_our_client_goes_on_under_the_instance_uid_that_opamp_go_gives_it(world):
+def test_uid_15_our_client_goes_on_under_the_instance_uid_that_opamp_go_gives_it(world):
     server, _ = on_go_server(world, "ws")
     server.child.tell("newuid")
     server.offer("level: debug\n")
@@ -99,8 +94,7 @@ def uid_15_our_client_goes_on_under_the_instance_uid_that_opamp_go_gives_it(worl
     server.child.event("message", where=lambda e: e["uid"] == given["new"])
 
 
-@case
-def estab_7_our_client_over_websocket_comes_back_after_opamp_go_was_killed(world):
+def test_estab_7_our_client_over_websocket_comes_back_after_opamp_go_was_killed(world):
     server, _ = on_go_server(world, "ws")
     server.child.kill()
     server.start()
@@ -108,16 +102,14 @@ def estab_7_our_client_over_websocket_comes_back_after_opamp_go_was_killed(world
     wait_for("a description", lambda: any("agentDescription" in m for m in server.messages()), 40)
 
 
-@case
-def estab_7_our_client_over_http_comes_back_after_opamp_go_was_killed(world):
+def test_estab_5_our_client_over_http_comes_back_after_opamp_go_was_killed(world):
     server, _ = on_go_server(world, "http")
     server.child.kill()
     server.start()
     wait_for("a description", lambda: any("agentDescription" in m for m in server.messages()), 75)
 
 
-@case
-def auth_3_our_client_with_a_wrong_token_says_401_and_tries_again(world):
+def test_auth_3_our_client_with_a_wrong_token_says_401_and_tries_again(world):
     server = peers.GoServer(world, "-token", TOKEN)
     agent = peers.our_agent(world, server.url("ws"), "--token", "wrong")
     server.child.event("refused")
@@ -125,8 +117,7 @@ def auth_3_our_client_with_a_wrong_token_says_401_and_tries_again(world):
     equal(server.messages(), [], "what the server heard")
 
 
-@case
-def interop_tls_our_client_trusts_a_given_ca_on_both_transports_and_nobody_else(world):
+def test_interop_tls_our_client_trusts_a_given_ca_on_both_transports_and_nobody_else(world):
     ca, cert, key = peers.certificate(world)
     server = peers.GoServer(world, "-cert", cert, "-key", key)
     stranger = peers.our_agent(world, server.url("wss"), name="stranger")
@@ -140,8 +131,7 @@ def interop_tls_our_client_trusts_a_given_ca_on_both_transports_and_nobody_else(
         agent.stop()
 
 
-@case
-def interop_our_client_on_elastics_mock_server_reports_full_applies_and_fails_configs(world):
+def test_interop_our_client_on_elastics_mock_server_reports_full_applies_and_fails_configs(world):
     server = peers.MockServer(world)
     agent = peers.our_agent(world, server.url)
     wait_for("the first report", server.messages)
@@ -161,8 +151,7 @@ def interop_our_client_on_elastics_mock_server_reports_full_applies_and_fails_co
     wait_for("the goodbye", lambda: server.messages()[-1].get("agentDisconnect") is not None, 5)
 
 
-@case
-def throttle_5_our_client_waits_when_the_mock_server_is_unavailable(world):
+def test_throttle_3_our_client_waits_when_the_mock_server_is_unavailable(world):
     server = peers.MockServer(world, "--bad", "server_error_response_unavailable")
     agent = peers.our_agent(world, server.url)
     wait_for("the first report", server.messages)

@@ -3,7 +3,7 @@
 import peers
 from muster import Muster
 from tape import Tape
-from world import Shared, case, check, equal, wait_for
+from world import Shared, check, equal, wait_for
 
 secure = Shared(lambda ground: Muster(ground, label="muster-tls", tls=True))
 
@@ -17,20 +17,17 @@ def over_tls(world, start, scheme, name, **summary):
     return server, child
 
 
-@case
-def interop_tls_go_agent_over_websocket_trusts_our_own_ca(world):
+def test_interop_tls_go_agent_over_websocket_trusts_our_own_ca(world):
     server, child = over_tls(world, peers.go_agent, "ws", "go-wss", healthy=True)
     child.stop()
     server.until("go-wss", "to be disconnected", lambda a: a["state"] == "disconnected", 5)
 
 
-@case
-def interop_tls_go_agent_over_http_trusts_our_own_ca(world):
+def test_interop_tls_go_agent_over_http_trusts_our_own_ca(world):
     over_tls(world, peers.go_agent, "http", "go-https", healthy=True)
 
 
-@case
-def interop_tls_go_agent_that_does_not_know_our_ca_is_never_seen(world):
+def test_interop_tls_go_agent_that_does_not_know_our_ca_is_never_seen(world):
     server = secure.get()
     child = peers.go_agent(world, server.url("ws"), server.enrolment, "go-stranger")
     failure = child.event("connect_failed")
@@ -38,33 +35,27 @@ def interop_tls_go_agent_that_does_not_know_our_ca_is_never_seen(world):
     equal(server.named("go-stranger"), None, "what the server shows")
 
 
-@case
-def interop_tls_collector_extension_over_websocket_trusts_our_own_ca(world):
+def test_interop_tls_collector_extension_over_websocket_trusts_our_own_ca(world):
     over_tls(world, peers.collector, "ws", "collector-wss", healthy=True)
 
 
-@case
-def interop_tls_collector_extension_over_http_trusts_our_own_ca(world):
+def test_interop_tls_collector_extension_over_http_trusts_our_own_ca(world):
     over_tls(world, peers.collector, "http", "collector-https", healthy=True)
 
 
-@case
-def interop_tls_node_agent_trusts_our_own_ca(world):
+def test_interop_tls_node_agent_trusts_our_own_ca(world):
     over_tls(world, peers.node_agent, "http", "node-https")
 
 
-@case
-def interop_tls_python_agent_trusts_our_own_ca(world):
+def test_interop_tls_python_agent_trusts_our_own_ca(world):
     over_tls(world, peers.python_agent, "http", "python-https")
 
 
-@case
-def interop_tls_java_agent_over_websocket_trusts_our_own_ca(world):
+def test_interop_tls_java_agent_over_websocket_trusts_our_own_ca(world):
     over_tls(world, peers.java_agent, "ws", "java-wss")
 
 
-@case
-def auth_3_a_wrong_token_is_answered_with_401_on_both_transports(world):
+def test_auth_3_a_wrong_token_is_answered_with_401_on_both_transports(world):
     server = secure.get()
     name = "go-wrong-token"
     for scheme in ("ws", "http"):
@@ -77,8 +68,7 @@ def auth_3_a_wrong_token_is_answered_with_401_on_both_transports(world):
     equal(server.named(name), None, "what the server shows")
 
 
-@case
-def interop_nginx_with_tls_passes_a_websocket_and_the_agents_own_address_is_shown(world):
+def test_interop_nginx_with_tls_passes_a_websocket_and_the_agents_own_address_is_shown(world):
     server = Muster(world, flags=["--trusted-proxy", "127.0.0.1/32"])
     port, ca = peers.nginx(world, server.opamp.netloc)
     # The agent comes from another loopback address than nginx does, so that the two can be told apart.
@@ -92,8 +82,7 @@ def interop_nginx_with_tls_passes_a_websocket_and_the_agents_own_address_is_show
     server.until("go-nginx-ws", "to be disconnected", lambda a: a["state"] == "disconnected")
 
 
-@case
-def interop_kill_9_of_the_server_needs_no_action_and_costs_each_agent_one_full_report_at_most(world):
+def test_interop_kill_9_of_the_server_needs_no_action_and_costs_each_agent_one_full_report_at_most(world):
     server = Muster(world)
     tapes = {}
     for start, scheme, name in (
@@ -115,8 +104,7 @@ def interop_kill_9_of_the_server_needs_no_action_and_costs_each_agent_one_full_r
         check(asked <= 1, f"{name} was asked for its full state {asked} times")
 
 
-@case
-def s33_a_stopping_server_closes_websockets_with_1001_and_ends_with_code_0(world):
+def test_s33_a_stopping_server_closes_websockets_with_1001_and_ends_with_code_0(world):
     server = Muster(world)
     tape = Tape((server.opamp.hostname, server.opamp.port))
     world.later(tape.close)

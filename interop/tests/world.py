@@ -20,15 +20,6 @@ ROOT = INTEROP.parent
 CACHE = INTEROP / ".cache"
 BIN = CACHE / "bin"
 
-CASES = []
-
-
-def case(function):
-    """Marks a function as a test; its name is the sentence that it proves, and it takes a World."""
-    CASES.append(function)
-    return function
-
-
 class Failed(AssertionError):
     """A state did not come, or a process died that should live."""
 
