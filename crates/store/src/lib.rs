@@ -1,1 +1,31 @@
-//! The only crate that speaks SQL: agents, credentials, users, secrets.
+//! The only crate that speaks SQL: agents, credentials, accounts, sealed secrets, settings, in SQLite.
+//! Everything goes through [`Store`]: one thread writes (group commit), a few threads read. Other crates see
+//! types of `model` and the requests and answers declared here, never a row or a connection.
+//!
+//! Reading order: [`options`], `store` (the handle), `writer` and `reader`, `migrate`; then what is stored:
+//! [`agents`], [`credentials`], [`accounts`], [`secrets`].
+
+pub mod accounts;
+pub mod agents;
+mod backup;
+pub mod credentials;
+mod error;
+mod migrate;
+pub mod options;
+mod queue;
+mod reader;
+pub mod secrets;
+mod store;
+mod value;
+mod writer;
+
+pub use accounts::{NewSession, NewUser};
+pub use agents::{
+    AgentBinding, AgentCounts, AgentPage, AgentQuery, AgentSort, AgentWrite, Cursor, EnrolOutcome, Enrolment,
+    Forgotten, HealthFilter, Mark, Replaced, SessionStart, SortKey, WriteReport,
+};
+pub use credentials::NewCredential;
+pub use error::StoreError;
+pub use options::{OpenOptions, Purpose};
+pub use secrets::SealedSecret;
+pub use store::Store;

@@ -1,0 +1,20 @@
+//! Agents: their rows, what they reported, the index of their attributes. [`write`], [`enrol`] and [`query`]
+//! are what callers ask; `apply` writes, `list` and `row` read, `forget` removes.
+
+mod apply;
+mod attributes;
+pub(crate) mod cache;
+mod cursor;
+pub mod enrol;
+mod forget;
+mod list;
+pub mod query;
+mod row;
+pub mod write;
+
+pub use cursor::{Cursor, InvalidCursor};
+pub use enrol::{EnrolOutcome, Enrolment};
+pub use forget::Forgotten;
+pub use query::{AgentCounts, AgentPage, AgentQuery, AgentSort, HealthFilter, SortKey};
+pub use row::AgentBinding;
+pub use write::{AgentWrite, Mark, Replaced, SessionStart, WriteReport};

@@ -1,0 +1,153 @@
+//! The one thread that writes. It takes what waits in the queue, runs it in one transaction and answers when
+//! that is committed: with an fsync when any of the calls asked to be durable (group commit), else without.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::agents::cache::Caches;
+use crate::error::StoreError;
+use crate::queue::Queue;
+
+/// How much of a machine's crash a write must survive. A crash of the process loses neither kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Durability {
+    /// May be lost when the machine stops: agents report again.
+    Behind,
+    /// On the disk before the answer.
+    Durable,
+}
+
+/// What a call may use while it runs.
+pub(crate) struct Db<'c> {
+    pub(crate) conn: &'c Connection,
+    pub(crate) caches: Caches,
+    pub(crate) epoch: u64,
+}
+
+/// A call that waits for the writer.
+pub(crate) trait Job: Send {
+    fn durability(&self) -> Durability;
+    /// About how many rows it writes.
+    fn weight(&self) -> usize;
+    /// May run again when another call of its group failed.
+    fn run(&mut self, db: &mut Db<'_>) -> Result<(), StoreError>;
+    fn answer(self: Box<Self>, failure: Option<StoreError>);
+}
+
+pub(crate) struct Call<F, T> {
+    pub(crate) durability: Durability,
+    pub(crate) weight: usize,
+    pub(crate) body: F,
+    pub(crate) value: Option<T>,
+    pub(crate) reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<F, T> Job for Call<F, T>
+where
+    F: FnMut(&mut Db<'_>) -> Result<T, StoreError> + Send,
+    T: Send,
+{
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    fn weight(&self) -> usize {
+        self.weight
+    }
+
+    fn run(&mut self, db: &mut Db<'_>) -> Result<(), StoreError> {
+        self.value = Some((self.body)(db)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, failure: Option<StoreError>) {
+        let outcome = match (failure, self.value) {
+            (Some(error), _) => Err(error),
+            (None, Some(value)) => Ok(value),
+            (None, None) => Err(StoreError::Closed),
+        };
+        // Who asked may have gone; what was asked is done all the same.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+/// Rows after which a transaction is closed although more calls wait, so that none waits long.
+const MAX_GROUP: usize = 4_000;
+
+pub(crate) type WriteQueue = Arc<Queue<Box<dyn Job>>>;
+
+pub(crate) fn run(conn: &Connection, epoch: u64, queue: &WriteQueue) {
+    let mut writer =
+        Writer { db: Db { conn, caches: Caches::new(), epoch }, synchronous: Durability::Behind };
+    while let Some(first) = queue.pop() {
+        let mut weight = first.weight();
+        let mut group = vec![first];
+        while weight < MAX_GROUP
+            && let Some(next) = queue.try_pop()
+        {
+            weight += next.weight();
+            group.push(next);
+        }
+        writer.commit_group(group);
+    }
+}
+
+struct Writer<'c> {
+    db: Db<'c>,
+    synchronous: Durability,
+}
+
+impl Writer<'_> {
+    /// Runs all calls in one transaction. When one fails, each gets a transaction of its own, so that only
+    /// the guilty one fails.
+    fn commit_group(&mut self, mut group: Vec<Box<dyn Job>>) {
+        match self.transaction(&mut group) {
+            Ok(()) => group.into_iter().for_each(|job| job.answer(None)),
+            Err(error) if group.len() == 1 => {
+                if let Some(job) = group.pop() {
+                    job.answer(Some(error));
+                }
+            }
+            Err(_) => group.into_iter().for_each(|job| self.commit_group(vec![job])),
+        }
+    }
+
+    fn transaction(&mut self, group: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        let durability = group.iter().map(|job| job.durability()).max().unwrap_or(Durability::Behind);
+        self.set_synchronous(durability)?;
+        self.db.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let outcome = group
+            .iter_mut()
+            .try_for_each(|job| job.run(&mut self.db))
+            .and_then(|()| self.db.conn.execute_batch("COMMIT").map_err(StoreError::from));
+        if outcome.is_err() {
+            self.roll_back();
+        }
+        outcome
+    }
+
+    /// SQLite takes the setting only between transactions.
+    fn set_synchronous(&mut self, durability: Durability) -> Result<(), StoreError> {
+        if self.synchronous != durability {
+            let level = match durability {
+                Durability::Behind => "NORMAL",
+                Durability::Durable => "FULL",
+            };
+            self.db.conn.execute_batch(&format!("PRAGMA synchronous = {level}"))?;
+            self.synchronous = durability;
+        }
+        Ok(())
+    }
+
+    /// What the caches learnt in the transaction is gone with it.
+    fn roll_back(&mut self) {
+        self.db.caches = Caches::new();
+        if !self.db.conn.is_autocommit()
+            && let Err(error) = self.db.conn.execute_batch("ROLLBACK")
+        {
+            tracing::error!(error = &error as &dyn std::error::Error, "rolling back failed");
+        }
+    }
+}
