@@ -171,7 +171,7 @@ def our_agent_binary():
 
 
 def our_agent(world, url, *more, name="ours"):
-    return world.start(name, [our_agent_binary(), url, *more])
+    return world.start(name, [our_agent_binary(), url, "--interval", BEAT, "--name", name, *more])
 
 
 def certificate(world):
