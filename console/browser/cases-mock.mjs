@@ -153,7 +153,7 @@ const live = [
     await control(server, 'clear');
     await signIn(page, server);
     await page.getByRole('heading', { name: 'No agent has connected yet.' }).waitFor();
-    await page.getByText('Waiting for the first agent.').waitFor();
+    await page.getByText('Waiting for an agent.').waitFor();
     await page.getByText('endpoint: wss://muster.example.net:4320/v1/opamp').waitFor();
     await scan(page, 'the empty list');
     await page.getByText('live', { exact: true }).waitFor();
@@ -171,6 +171,25 @@ const live = [
     await page.getByLabel('Password').fill('admin');
     await page.keyboard.press('Enter');
     await rowOf(page, 1).getByText('silent', { exact: true }).waitFor();
+  }],
+];
+
+const connecting = [
+  ['the guide makes a token, keeps it while tabs change, and shows who arrives', async (page, server) => {
+    await signedIn(page, server);
+    await page.goto(`${server.url}/connect`);
+    await page.getByText('live', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Make a token' }).click();
+    const line = page.getByText(/^export MUSTER_TOKEN=mock_/);
+    await line.waitFor();
+    const text = await line.textContent();
+    await page.getByRole('tab', { name: 'Just try it' }).click();
+    await page.getByText('muster dev', { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Collector, as it is' }).click();
+    assert.equal(await line.textContent(), text);
+    await control(server, 'add', { n: 60, name: 'newcomer', fields: { connected_since: new Date().toISOString() } });
+    await page.getByRole('link', { name: 'newcomer' }).waitFor();
+    await scan(page, 'connect with a token and an arrival');
   }],
 ];
 
@@ -296,6 +315,6 @@ const scans = ['light', 'dark'].flatMap((theme) =>
     await look('a bad selector');
   }, { theme, width, refusals: [400] }]));
 
-export const mockCases = [...using, ...live, ...agentPage, ...keyboard, ...scans].map(([name, body, options = {}]) => [
+export const mockCases = [...using, ...live, ...connecting, ...agentPage, ...keyboard, ...scans].map(([name, body, options = {}]) => [
   name, body, { ...options, refusals: [...REFUSALS, ...(options.refusals ?? [])] },
 ]);

@@ -78,21 +78,21 @@ service:
 `;
 
 const COMPONENTS = {
-  receivers: { sub_components: { otlp: { metadata: { version: 'v0.149.0' } }, hostmetrics: { metadata: { version: 'v0.149.0' } } } },
-  processors: { sub_components: { batch: { metadata: { version: 'v0.149.0' } }, memory_limiter: { metadata: { version: 'v0.149.0' } } } },
-  exporters: { sub_components: { otlphttp: { metadata: { version: 'v0.149.0' } }, debug: { metadata: { version: 'v0.149.0' } } } },
+  receivers: { components: { otlp: { metadata: { version: 'v0.149.0' } }, hostmetrics: { metadata: { version: 'v0.149.0' } } } },
+  processors: { components: { batch: { metadata: { version: 'v0.149.0' } }, memory_limiter: { metadata: { version: 'v0.149.0' } } } },
+  exporters: { components: { otlphttp: { metadata: { version: 'v0.149.0' } }, debug: { metadata: { version: 'v0.149.0' } } } },
 };
 
 const iso = (ms) => new Date(ms).toISOString();
 const text = (key, value) => ({ key, type: 'string', value });
 
 function health(healthy, at) {
-  const good = (status) => ({ healthy: true, status, last_error: null, start_time: null, status_time: iso(at), components: {} });
+  const good = (status) => ({ healthy: true, status, last_error: '', start_time: null, status_time: iso(at), components: {} });
   const exporter = healthy
     ? good('StatusOK')
     : { healthy: false, status: 'StatusRecoverableError', last_error: 'export failed: 429 Too Many Requests from https://telemetry.example.net', start_time: null, status_time: iso(at), components: {} };
   return {
-    healthy, status: healthy ? 'StatusOK' : 'StatusRecoverableError', last_error: null, start_time: iso(at - 86_400_000), status_time: iso(at),
+    healthy, status: healthy ? 'StatusOK' : 'StatusRecoverableError', last_error: '', start_time: iso(at - 86_400_000), status_time: iso(at),
     components: {
       'pipeline:metrics': { ...good('StatusOK'), components: { 'receiver:hostmetrics': good('StatusOK'), 'processor:batch': good('StatusOK') } },
       'pipeline:traces': { ...good('StatusOK'), healthy, components: { 'receiver:otlp': good('StatusOK'), 'exporter:otlphttp/backend': exporter } },
@@ -121,12 +121,12 @@ export function agent(n, over = {}) {
       identifying: [text('service.name', name), text('service.version', version ?? ''), text('service.instance.id', uid)],
       non_identifying: [
         text('host.name', host ?? ''), text('os.type', 'linux'), text('os.description', 'Debian GNU/Linux 12 (bookworm)'), text('host.arch', 'amd64'),
-        { key: 'process.pid', type: 'int', value: 4000 + n }, { key: 'feature.enabled', type: 'bool', value: true },
+        { key: 'process.pid', type: 'int', value: String(4000 + n) }, { key: 'feature.enabled', type: 'bool', value: true },
         { key: 'load.share', type: 'double', value: 0.25 }, { key: 'zones', type: 'array', value: ['eu-1a', 'eu-1b'] },
         { key: 'labels', type: 'map', value: { team: 'platform', tier: 1 } },
       ],
     },
-    capability_bits: 0, unknown_capability_bits: 0,
+    capability_bits: '0', unknown_capability_bits: '0',
     health: healthy === null ? null : health(healthy, now - 60_000),
     effective_config: reports('ReportsEffectiveConfig')
       ? { hash: '9f86d081884c7d65', files: [{ name: '', content_type: 'text/yaml', body: CONFIG, redacted: true, encoding: 'utf8' }] }
@@ -134,7 +134,7 @@ export function agent(n, over = {}) {
     components: reports('ReportsAvailableComponents') ? { hash: 'c0ffee', tree: COMPONENTS } : null,
     package_statuses: null, connection_settings_status: null, custom_capabilities: [],
     remote_config_status: reports('ReportsRemoteConfig') ? { hash: '2c26b46b68ffc68ff99b453c1d304134', status: 'applied', error: null } : null,
-    sequence_num: 40 + n, enrolled_at: iso(now - 86_400_000 * 3), credential: { id: 'tok_1', label: 'eu-collectors' }, first_seen: iso(now - 86_400_000 * 3),
+    sequence_num: 40 + n, enrolled_at: iso(now - 86_400_000 * 3), credential: { id: 1, label: 'eu-collectors' }, first_seen: iso(now - 86_400_000 * 3),
     ...over.fields,
   };
 }
@@ -159,7 +159,7 @@ export function fleet(extra = 0) {
     agent(8, { name: HOSTILE, host: '<b>host</b>', version: '1.0"; DROP TABLE', fields: { namespace: '<script>1</script>', health_status: '<i>fine</i>' } }),
     agent(9, {
       name: 'edge-full', capabilities: ALL, fields: {
-        unknown_capability_bits: 0x30000, custom_capabilities: ['net.example.pause', 'net.example.trace'],
+        unknown_capability_bits: '196608', custom_capabilities: ['net.example.pause', 'net.example.trace'],
         package_statuses: { 'edge-agent': { agent_has_version: '1.2.0', server_offered_version: '1.3.0', status: 'installing', download: { percent: 40 } } },
         connection_settings_status: { hash: 'beef', status: 'applied', error: null },
       },

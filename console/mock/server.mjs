@@ -54,7 +54,7 @@ class Mock {
   list(params) {
     const sort = params.get('sort') || 'name';
     const key = sort.replace(/^-/, '');
-    if (!['name', 'version', 'host', 'state', 'last_seen'].includes(key)) throw new Problem(400, 'bad query', `cannot sort by "${key}"`, 'sort');
+    if (!['name', 'health', 'state', 'last_seen', 'connected_since'].includes(key)) throw new Problem(400, 'bad query', `cannot sort by "${key}"`, 'sort');
     const found = this.visible(params).sort((a, b) => String(a[key] ?? '').localeCompare(String(b[key] ?? '')) || a.instance_uid.localeCompare(b.instance_uid));
     if (sort.startsWith('-')) found.reverse();
     const limit = Number(params.get('limit') || 100);
@@ -81,7 +81,7 @@ class Mock {
     return {
       version: '0.1.0', uptime_seconds: Math.floor((Date.now() - this.started) / 1000),
       agents: { connected: having('connected'), silent: having('silent'), disconnected: having('disconnected'), unhealthy: shown.filter((one) => one.healthy === false).length, total: shown.length },
-      ca_fingerprint: 'SHA256:4f:9d:0c:5a:77:1e:b2:63:90:ab:18:cd:e4:02:3f:6b', opamp_endpoint: 'wss://muster.example.net:4320/v1/opamp', public_url: null,
+      ca_fingerprint: '4f9d0c5a771eb26390ab18cde4023f6b51d00a9c7be2f84413aa6ed2905c17f8', opamp_endpoint: 'wss://muster.example.net:4320/v1/opamp', public_url: null,
     };
   }
 }
@@ -139,6 +139,7 @@ async function api(mock, request, response, url) {
   if (path === '/session' && request.method === 'DELETE') return mock.sessions.delete(id), response.writeHead(204).end();
   if (path === '/session') return json(response, 200, session);
   if (path === '/overview') return json(response, 200, mock.overview());
+  if (path === '/tokens' && request.method === 'POST') return json(response, 201, await token(request));
   if (path === '/events') return events(mock, request, response);
   if (path === '/agents') return json(response, 200, mock.list(url.searchParams));
   const one = mock.agents.get(decodeURIComponent(path.replace('/agents/', '')));
@@ -156,6 +157,15 @@ async function signIn(mock, request, response) {
   const session = { user: { name: 'admin', role: 'admin' }, csrf: randomUUID(), expires_at: new Date(Date.now() + 86_400_000).toISOString() };
   mock.sessions.set(id, session);
   json(response, 200, session, { 'set-cookie': `muster_session=${id}; HttpOnly; SameSite=Strict; Path=/` });
+}
+
+async function token(request) {
+  const { label, expires_in_seconds: seconds } = await body(request);
+  const now = Date.now();
+  return {
+    id: 2, label, created_at: new Date(now).toISOString(), expires_at: new Date(now + seconds * 1000).toISOString(), revoked_at: null, last_used_at: null, agents: 0,
+    token: `mock_${randomUUID().replaceAll('-', '')}`,
+  };
 }
 
 function events(mock, request, response) {

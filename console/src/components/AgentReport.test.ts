@@ -24,10 +24,10 @@ test('s18 masked secrets are noted, and what is not text is not shown as text', 
 
 test('a failed configuration shows the reason, unknown capabilities their bits', () => {
   const { getByText } = render(AgentReport, {
-    agent: detail({ remote_config_status: { hash: 'ab', status: 'failed', error: 'exit code 1' }, unknown_capability_bits: 0x30000, custom_capabilities: ['net.example.pause'] }),
+    agent: detail({ remote_config_status: { hash: 'ab', status: 'failed', error: 'exit code 1' }, unknown_capability_bits: '9223372036854972416', custom_capabilities: ['net.example.pause'] }),
   });
   getByText('exit code 1');
-  getByText(/bits 0x30000/);
+  getByText(/bits 0x8000000000030000/);
   getByText('net.example.pause');
 });
 

@@ -5,7 +5,7 @@ import Attributes from './Attributes.svelte';
 
 test('s5 each attribute is shown with the type that it was sent with', () => {
   const attributes = [
-    { key: 'process.pid', type: 'int', value: 42 },
+    { key: 'process.pid', type: 'int', value: '42' },
     { key: 'zones', type: 'array', value: ['a', 'b'] },
     { key: 'zones', type: 'string', value: '42' },
   ];

@@ -26,7 +26,7 @@ export interface AgentSummary {
   replaces: string | null;
 }
 
-/** A reported attribute; `type` says how the agent typed it, `value` is its JSON form. */
+/** A reported attribute; `type` says how the agent typed it, `value` is its JSON form (int as decimal text, bytes as base64). */
 export interface Attribute {
   key: string;
   type: string;
@@ -53,8 +53,9 @@ export interface ConfigFile {
 
 export interface AgentDetail extends AgentSummary {
   description: { identifying: Attribute[]; non_identifying: Attribute[] } | null;
-  capability_bits: number | string;
-  unknown_capability_bits: number | string;
+  /** Decimal text: 64 bits do not fit a JSON number. */
+  capability_bits: string;
+  unknown_capability_bits: string;
   health: Health | null;
   effective_config: { files: ConfigFile[]; hash: string | null } | null;
   components: { hash: string | null; tree: unknown } | null;
@@ -64,7 +65,7 @@ export interface AgentDetail extends AgentSummary {
   remote_config_status: { hash: string | null; status: string; error: string | null } | null;
   sequence_num: number | null;
   enrolled_at: string | null;
-  credential: { id: string; label: string } | null;
+  credential: { id: number; label: string } | null;
   first_seen: string | null;
 }
 
@@ -81,6 +82,14 @@ export interface Overview {
   ca_fingerprint: string | null;
   opamp_endpoint: string | null;
   public_url: string | null;
+}
+
+/** An enrolment token just made; its text is in this answer and nowhere else. */
+export interface CreatedToken {
+  id: number;
+  label: string;
+  expires_at: string | null;
+  token: string;
 }
 
 export interface Session {
@@ -149,6 +158,10 @@ export class Api {
 
   forget(uid: string): Promise<void> {
     return this.#call('DELETE', `/agents/${encodeURIComponent(uid)}`);
+  }
+
+  createToken(label: string, expiresInSeconds: number): Promise<CreatedToken> {
+    return this.#call('POST', '/tokens', { label, expires_in_seconds: expiresInSeconds });
   }
 
   /** Opens the event stream; the caller reads its body. */

@@ -1,5 +1,7 @@
-// What to run or write to connect an agent, for each kind. The address is that of this server; the token is never
-// known here (it is shown once, when it is made), so a placeholder stands for it.
+// What to run or write to connect an agent, for each kind. The address is that of this server. The token is given to
+// agents by a variable of the environment, so that no file and no snippet but one holds it.
+
+import { shellQuote } from './shell';
 
 export interface Step {
   /** What to do, in words. */
@@ -12,6 +14,8 @@ export interface Step {
 export interface Guide {
   id: string;
   label: string;
+  /** Whether it needs an enrolment token first. */
+  needsToken: boolean;
   /** What this kind of agent can and cannot do here. */
   note: string;
   steps: Step[];
@@ -20,44 +24,61 @@ export interface Guide {
 export interface Place {
   /** The OpAMP address agents connect to, wss:// or ws://. */
   endpoint: string;
+  /** Whether the server's certificate is of its own authority, which agents must be told to trust. */
+  ownAuthority: boolean;
 }
 
-const TOKEN = '$MUSTER_TOKEN';
 const CA = '/etc/muster/ca.pem';
 
 /** The address for agents: as the server says, or made from the address of this console. */
-export function placeOf(endpoint: string | null | undefined, location: { hostname: string; protocol: string }): Place {
-  if (endpoint) return { endpoint };
+export function placeOf(
+  overview: { opamp_endpoint: string | null; ca_fingerprint: string | null } | null,
+  location: { hostname: string; protocol: string },
+): Place {
+  const ownAuthority = Boolean(overview?.ca_fingerprint);
+  if (overview?.opamp_endpoint) return { endpoint: overview.opamp_endpoint, ownAuthority };
   const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
   const host = location.hostname || 'localhost';
-  return { endpoint: `${scheme}://${host}:4320/v1/opamp` };
+  return { endpoint: `${scheme}://${host}:4320/v1/opamp`, ownAuthority };
 }
 
 export function guides(place: Place): Guide[] {
   const ws = place.endpoint.replace(/^http/, 'ws');
   const http = place.endpoint.replace(/^ws/, 'http');
-  const secure = ws.startsWith('wss:');
-  return [supervisor(ws, secure), extension(ws, secure), library(ws, http, secure), demo()];
+  const trust: Trust = ws.startsWith('ws:') ? 'none' : place.ownAuthority ? 'own' : 'system';
+  return [supervisor(ws, trust), extension(ws, trust), library(ws, http, trust), demo()];
 }
 
-function token(): Step {
-  return {
-    says: 'Make an enrolment token on the server. It is printed once; put it where the steps below say so.',
-    name: 'command for a token',
-    text: 'muster tokens create --label my-agents\nexport MUSTER_TOKEN=...   # the printed token',
-  };
+/** Whom agents trust: nobody (no TLS), this server's own authority, or those that their system trusts. */
+type Trust = 'none' | 'own' | 'system';
+
+/** The lines that give an agent its token. */
+export function tokenLines(token: string | null): string {
+  return `export MUSTER_TOKEN=${token ? shellQuote(token) : '...'}\n`;
 }
 
-function tlsLines(secure: boolean, indent: string): string {
-  return secure ? `${indent}tls:\n${indent}  ca_file: ${CA}\n` : `${indent}tls:\n${indent}  insecure: true\n`;
+function trustSteps(trust: Trust): Step[] {
+  if (trust !== 'own') return [];
+  return [
+    {
+      says: "Copy the server's certificate authority to the agent's machine. It is in the server's data directory.",
+      name: 'command to copy',
+      text: `scp SERVER:DATA_DIR/ca.pem ${CA}`,
+    },
+  ];
 }
 
-function supervisor(ws: string, secure: boolean): Guide {
+function tlsLines(trust: Trust, indent: string): string {
+  if (trust === 'system') return '';
+  return `${indent}tls:\n${indent}  ${trust === 'own' ? `ca_file: ${CA}` : 'insecure: true'}\n`;
+}
+
+function supervisor(ws: string, trust: Trust): Guide {
   const text = `server:
   endpoint: ${ws}
   headers:
     Authorization: ["Bearer \${env:MUSTER_TOKEN}"]
-${tlsLines(secure, '  ')}capabilities:
+${tlsLines(trust, '  ')}capabilities:
   accepts_remote_config: true
   reports_remote_config: true
   reports_effective_config: true
@@ -72,16 +93,17 @@ storage:
   return {
     id: 'supervisor',
     label: 'Collector, supervised',
+    needsToken: true,
     note: 'Can be seen, configured and restarted from here: the supervisor runs the Collector for you.',
     steps: [
-      token(),
+      ...trustSteps(trust),
       { says: 'Give the supervisor this file.', name: 'supervisor.yaml', text },
       { says: 'Start it.', name: 'command to start', text: 'opampsupervisor --config supervisor.yaml' },
     ],
   };
 }
 
-function extension(ws: string, secure: boolean): Guide {
+function extension(ws: string, trust: Trust): Guide {
   const text = `extensions:
   opamp:
     server:
@@ -89,33 +111,35 @@ function extension(ws: string, secure: boolean): Guide {
         endpoint: ${ws}
         headers:
           Authorization: Bearer \${env:MUSTER_TOKEN}
-${tlsLines(secure, '        ')}
+${tlsLines(trust, '        ')}
 service:
   extensions: [opamp]
 `;
   return {
     id: 'extension',
     label: 'Collector, as it is',
+    needsToken: true,
     note: 'Can be seen, not configured: the opamp extension accepts no configuration and no commands.',
     steps: [
-      token(),
+      ...trustSteps(trust),
       { says: "Add this to the Collector's configuration.", name: 'otelcol.yaml', text },
       { says: 'Start it.', name: 'command to start', text: 'otelcol --config otelcol.yaml' },
     ],
   };
 }
 
-function library(ws: string, http: string, secure: boolean): Guide {
-  const note = secure ? ` Trust this server's certificate authority (${CA}).` : '';
+function library(ws: string, http: string, trust: Trust): Guide {
+  const note = trust === 'own' ? ` Make it trust the certificate authority (${CA}).` : '';
   return {
     id: 'library',
     label: 'Your own program',
+    needsToken: true,
     note: `Whatever its client library announces. Every library is given the address and an Authorization header.${note}`,
     steps: [
-      token(),
+      ...trustSteps(trust),
       { says: 'Go: github.com/open-telemetry/opamp-go, WebSocket or HTTP.', name: 'Go', text: go(ws) },
       { says: 'Node: @elastic/opamp-client-node, HTTP.', name: 'Node', text: node(http) },
-      { says: 'Python: opentelemetry-opamp-client, HTTP.', name: 'Python', text: python(http, secure) },
+      { says: 'Python: opentelemetry-opamp-client, HTTP.', name: 'Python', text: python(http, trust) },
       { says: 'Java: io.opentelemetry.contrib:opentelemetry-opamp-client, HTTP or WebSocket.', name: 'Java', text: java(http) },
     ],
   };
@@ -140,11 +164,11 @@ client.start();
 `;
 }
 
-function python(http: string, secure: boolean): string {
+function python(http: string, trust: Trust): string {
   return `client = OpAMPClient(
     endpoint="${http}",
     headers={"Authorization": "Bearer " + os.environ["MUSTER_TOKEN"]},
-${secure ? `    tls_certificate="${CA}",\n` : ''}    agent_identifying_attributes={"service.name": "my-app"},
+${trust === 'own' ? `    tls_certificate="${CA}",\n` : ''}    agent_identifying_attributes={"service.name": "my-app"},
 )
 OpAMPAgent(interval=30, callbacks=Callbacks(), client=client).start()
 `;
@@ -164,10 +188,8 @@ function demo(): Guide {
   return {
     id: 'demo',
     label: 'Just try it',
+    needsToken: false,
     note: 'A server on this machine with one small demo agent, to see a live one at once. Nothing is kept.',
     steps: [{ says: 'Run this anywhere.', name: 'command to try it', text: `muster dev` }],
   };
 }
-
-/** The token's name in the snippets, for the text around them. */
-export const TOKEN_NAME = TOKEN;

@@ -122,10 +122,13 @@ describe('keys', () => {
 test('what to run names this server and never a token', () => {
   const place = placeOf(null, { hostname: 'm.example', protocol: 'https:' });
   expect(place.endpoint).toBe('wss://m.example:4320/v1/opamp');
+  const files = (endpoint: string, ownAuthority: boolean) => guides({ endpoint, ownAuthority }).flatMap((guide) => guide.steps.map((step) => step.text)).join('\n');
   const texts = guides(place).flatMap((guide) => guide.steps.map((step) => step.text));
   expect(texts.join('\n')).toContain('endpoint: wss://m.example:4320/v1/opamp');
   expect(texts.join('\n')).toContain('https://m.example:4320/v1/opamp');
-  expect(guides({ endpoint: 'ws://127.0.0.1:4320/v1/opamp' }).flatMap((guide) => guide.steps).some((step) => step.text.includes('ca_file'))).toBe(false);
+  expect(files('wss://m:4320/v1/opamp', true)).toContain('ca_file');
+  expect(files('wss://m:4320/v1/opamp', false)).not.toMatch(/ca_file|insecure/);
+  expect(files('ws://m:4320/v1/opamp', false)).toContain('insecure: true');
 });
 
 test('s38 a hostile name is only text in a sentence', () => {

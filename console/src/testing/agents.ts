@@ -31,8 +31,8 @@ export function detail(over: Partial<AgentDetail> = {}): AgentDetail {
   return {
     ...summary(),
     description: { identifying: [{ key: 'service.name', type: 'string', value: 'otelcol' }], non_identifying: [] },
-    capability_bits: 3,
-    unknown_capability_bits: 0,
+    capability_bits: '3',
+    unknown_capability_bits: '0',
     health: null,
     effective_config: null,
     components: null,
