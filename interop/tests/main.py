@@ -19,10 +19,13 @@ WORKERS = 6
 
 def load():
     modules = [importlib.import_module(path.stem) for path in sorted(HERE.glob("test_*.py"))]
-    return [f for module in modules for name, f in vars(module).items() if name.startswith("test_")]
+    tests = [f for module in modules for name, f in vars(module).items() if name.startswith("test_")]
+    return sorted(tests, key=lambda f: not getattr(f, "long", False))
 
 
 def run(function):
+    if world.stopping.is_set():
+        return function.__name__, 0.0, "  not started"
     begun = time.monotonic()
     problem = None
     with World(function.__name__) as ground:
@@ -47,8 +50,8 @@ def main():
     if not chosen:
         print(f"no test holds {' or '.join(words)} in its name", file=sys.stderr)
         return 64
-    # As an ordinary end of the program, so that `finally` and `with` still end the children.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in (signal.SIGTERM, signal.SIGINT):  # let each test end its own children
+        signal.signal(number, lambda *_: world.stopping.set())
     failed = 0
     begun = time.monotonic()
     try:

@@ -7,7 +7,7 @@ server are in test_server.py, our client on other servers in test_client.py.
 import peers
 from muster import Muster
 from tape import REPORT_FULL_STATE, Tape
-from world import Shared, check, equal, wait_for
+from world import Shared, check, equal, starts_first, wait_for
 
 plain = Shared(lambda ground: Muster(ground))
 
@@ -93,6 +93,18 @@ def test_interop_go_agent_over_http_is_seen_healthy_and_never_asked_again(world)
     run.beats()
     run.asked(0)
     run.quiet()
+
+
+@starts_first
+def test_hb_9_go_and_node_agents_over_http_that_stop_without_a_word_are_shown_silent(world):
+    # Neither library says goodbye over HTTP (CLOSE-6), so only the polls that stay away tell.
+    runs = [Run(world, peers.go_agent, "http", "go-silent"), Run(world, peers.node_agent, "http", "node-silent")]
+    for run in runs:
+        run.seen()
+        run.child.stop()
+    for run in runs:
+        check(not any("agent_disconnect" in m for m in run.tape.sent()), f"{run.name} said nothing")
+        run.server.until(run.name, "to be silent", lambda a: a["state"] == "silent", 130)
 
 
 def test_http_19_go_agent_that_compresses_over_http_is_understood(world):

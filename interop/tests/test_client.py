@@ -6,7 +6,7 @@ The agent is crates/opamp-client/examples/agent.rs; what it did is read from wha
 import json
 
 import peers
-from world import check, equal, wait_for
+from world import check, equal, starts_first, wait_for
 
 TOKEN = "a-token"
 
@@ -102,6 +102,7 @@ def test_estab_7_our_client_over_websocket_comes_back_after_opamp_go_was_killed(
     wait_for("a description", lambda: any("agentDescription" in m for m in server.messages()), 40)
 
 
+@starts_first
 def test_estab_5_our_client_over_http_comes_back_after_opamp_go_was_killed(world):
     server, _ = on_go_server(world, "http")
     server.child.kill()

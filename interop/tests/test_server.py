@@ -3,7 +3,7 @@
 import peers
 from muster import Muster
 from tape import Tape
-from world import Shared, check, equal, wait_for
+from world import Shared, check, equal, starts_first, wait_for
 
 secure = Shared(lambda ground: Muster(ground, label="muster-tls", tls=True))
 
@@ -82,6 +82,7 @@ def test_interop_nginx_with_tls_passes_a_websocket_and_the_agents_own_address_is
     server.until("go-nginx-ws", "to be disconnected", lambda a: a["state"] == "disconnected")
 
 
+@starts_first
 def test_interop_kill_9_of_the_server_needs_no_action_and_costs_each_agent_one_full_report_at_most(world):
     server = Muster(world)
     tapes = {}

@@ -20,6 +20,15 @@ ROOT = INTEROP.parent
 CACHE = INTEROP / ".cache"
 BIN = CACHE / "bin"
 
+stopping = threading.Event()  # set when the run is being ended early: every wait gives up
+
+
+def starts_first(function):
+    """Marks a test that takes long, so that the others run beside it and not before it."""
+    function.long = True
+    return function
+
+
 class Failed(AssertionError):
     """A state did not come, or a process died that should live."""
 
@@ -43,6 +52,8 @@ def wait_for(what, probe, seconds=20.0, pause=0.05):
                 return value
         except Failed as not_yet:
             last = not_yet
+        if stopping.is_set():
+            raise Failed(f"ended while waiting for: {what}")
         if time.monotonic() > deadline:
             raise Failed(f"after {seconds:.0f} s still waiting for: {what}" + (f" ({last})" if last else ""))
         time.sleep(pause)
