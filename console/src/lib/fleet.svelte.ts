@@ -6,9 +6,7 @@ import { Paced } from './paced';
 
 class Fleet {
   overview = $state<Overview | null>(null);
-  readonly #paced = new Paced(2000, async () => {
-    this.overview = await api.overview();
-  });
+  readonly #paced = new Paced(2000, async () => void (this.overview = await api.overview()), 15_000);
 
   /** Starts following; the returned function stops it. */
   follow(): () => void {

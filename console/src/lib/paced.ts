@@ -1,17 +1,21 @@
 // Runs a refresh at most once per gap, never two at a time, and not at all while the tab is hidden. Many calls to
-// soon() become one run; a call during a run makes one more run after it.
+// soon() become one run; a call during a run makes one more run after it. With `repeatMs` it also runs by itself that
+// long after the last run, as heartbeats change ages without being worth an event.
 
 export class Paced {
   readonly #gapMs: number;
   readonly #run: () => Promise<void>;
+  readonly #repeatMs: number | null;
   #wanted = false;
   #busy = false;
   #stopped = false;
   #lastEnd = 0;
   #timer: ReturnType<typeof setTimeout> | null = null;
+  #repeat: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(gapMs: number, run: () => Promise<void>) {
+  constructor(gapMs: number, run: () => Promise<void>, repeatMs: number | null = null) {
     this.#gapMs = gapMs;
+    this.#repeatMs = repeatMs;
     this.#run = run;
     document.addEventListener('visibilitychange', this.#shown);
   }
@@ -30,6 +34,7 @@ export class Paced {
     this.#wanted = false;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    clearTimeout(this.#repeat);
   }
 
   /** Stops for good and lets go of the document. */
@@ -46,6 +51,7 @@ export class Paced {
     this.#timer = null;
     this.#wanted = false;
     this.#busy = true;
+    clearTimeout(this.#repeat);
     try {
       await this.#run();
     } catch {
@@ -53,6 +59,8 @@ export class Paced {
     }
     this.#busy = false;
     this.#lastEnd = Date.now();
-    if (this.#wanted && !this.#stopped) this.soon();
+    if (this.#stopped) return;
+    if (this.#repeatMs !== null) this.#repeat = setTimeout(() => this.soon(), this.#repeatMs);
+    if (this.#wanted) this.soon();
   }
 }
