@@ -20,6 +20,7 @@ import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
@@ -47,6 +48,9 @@ public final class JavaAgent implements OpampClient.Callbacks {
       return new opamp.proto.EffectiveConfig.Builder().config_map(files).build();
     }
   }
+
+  /** How many HTTP requests have ended. */
+  private static final AtomicInteger answers = new AtomicInteger();
 
   private final Effective effective = new Effective();
   private boolean connected;
@@ -80,11 +84,13 @@ public final class JavaAgent implements OpampClient.Callbacks {
     Thread.currentThread().join();
   }
 
-  /** Over HTTP close() only queues the agent_disconnect, so the process must live on for a moment or it is lost. */
+  /** Over HTTP close() only queues the agent_disconnect, so the process must live on until it is sent, or it is lost. */
   private static void stop(OpampClient client) {
     try {
+      int before = answers.get();
       client.close();
-      Thread.sleep(500);
+      for (int i = 0; i < 50 && answers.get() == before; i++) Thread.sleep(100);
+      Thread.sleep(300); // the answer may have been that of a poll already under way
     } catch (Exception e) {
       e.printStackTrace();
     }
@@ -93,6 +99,13 @@ public final class JavaAgent implements OpampClient.Callbacks {
 
   private static OkHttpClient transport(String token, String ca) throws Exception {
     OkHttpClient.Builder builder = new OkHttpClient.Builder();
+    builder.addInterceptor(chain -> {
+      try {
+        return chain.proceed(chain.request());
+      } finally {
+        answers.incrementAndGet();
+      }
+    });
     if (token != null) {
       builder.addInterceptor(chain -> chain.proceed(
           chain.request().newBuilder().header("Authorization", "Bearer " + token).build()));
