@@ -180,7 +180,7 @@ const connecting = [
     await page.goto(`${server.url}/connect`);
     await page.getByText('live', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Make a token' }).click();
-    const line = page.getByText(/^export MUSTER_TOKEN=mock_/);
+    const line = page.getByText(/^export OPAMP_TOKEN=mock_/);
     await line.waitFor();
     const text = await line.textContent();
     await page.getByRole('tab', { name: 'Just try it' }).click();

@@ -10,7 +10,7 @@ test('a token is made for a day and shown with the line that uses it', async () 
   const { getByLabelText, getByRole, findByText } = render(TokenMaker);
   await fireEvent.input(getByLabelText('Label'), { target: { value: ' eu ' } });
   await fireEvent.submit(getByRole('button', { name: 'Make a token' }).closest('form')!);
-  await findByText("export MUSTER_TOKEN='t'\\''ok'");
+  await findByText("export OPAMP_TOKEN='t'\\''ok'");
   expect(create).toHaveBeenCalledWith('eu', 86_400);
   vi.restoreAllMocks();
 });

@@ -22,13 +22,13 @@ const ROWS: Row[] = [
   { name: 'ReportsStatus', words: 'Reports its status', missing: 'Every agent must announce this; its client library leaves the bit out. Muster takes its reports all the same.' },
   { name: 'ReportsHealth', words: 'Says whether it works', missing: 'Its health stays unknown here until its client reports it.' },
   { name: 'ReportsEffectiveConfig', words: 'Shows the configuration it runs', missing: 'Its client does not send the effective configuration.' },
-  { name: 'AcceptsRemoteConfig', words: 'Takes a configuration from here', missing: 'Its client does not accept a configuration from a server. Switch remote configuration on in its OpAMP client.' },
+  { name: 'AcceptsRemoteConfig', words: 'Takes a configuration from a server', missing: 'Its client does not accept a configuration from a server. Switch remote configuration on in its OpAMP client.' },
   { name: 'ReportsRemoteConfig', words: 'Says whether a configuration took', missing: 'Whether an offered configuration was applied would not be known.' },
-  { name: 'AcceptsRestartCommand', words: 'Can be restarted from here', missing: 'Restart it on its own machine.' },
+  { name: 'AcceptsRestartCommand', words: 'Can be restarted by a server', missing: 'Restart it on its own machine.' },
   { name: 'AcceptsOpAMPConnectionSettings', words: 'Can be given a new credential or address', missing: 'It keeps the credential it enrolled with. Change that in its own configuration.' },
   { name: 'AcceptsOtherConnectionSettings', words: 'Takes settings for other destinations', missing: 'Its other destinations are set in its own configuration.' },
   { name: 'ReportsConnectionSettingsStatus', words: 'Says whether connection settings took', missing: 'Whether offered settings were applied is seen only when it connects with them.' },
-  { name: 'AcceptsPackages', words: 'Installs packages from here', missing: 'Install and upgrade it with the means of its machine.' },
+  { name: 'AcceptsPackages', words: 'Installs packages that a server offers', missing: 'Install and upgrade it with the means of its machine.' },
   { name: 'ReportsPackageStatuses', words: 'Says which packages it has', missing: 'Its packages are not known here.' },
   { name: 'ReportsAvailableComponents', words: 'Lists the components it was built with', missing: 'What it was built with is not known here.' },
   { name: 'ReportsHeartbeat', words: 'Sends a heartbeat', missing: 'Over WebSocket it is judged by ping instead; over HTTP by its polls.' },
@@ -38,7 +38,7 @@ const ROWS: Row[] = [
 ];
 
 const EXTENSION =
-  "The Collector's opamp extension accepts no configuration. Run it under the supervisor to configure it.";
+  "The Collector's opamp extension accepts no configuration. Run it under the supervisor to make it configurable.";
 
 /** Every capability of the specification, in the order an operator asks for them. */
 export function abilities(agent: AgentSummary & Partial<AgentDetail>): Ability[] {

@@ -28,7 +28,7 @@ export interface Place {
   ownAuthority: boolean;
 }
 
-const CA = '/etc/muster/ca.pem';
+const CA = '/etc/otelcol/muster-ca.pem';
 
 /** The address for agents: as the server says, or made from the address of this console. */
 export function placeOf(
@@ -54,7 +54,7 @@ type Trust = 'none' | 'own' | 'system';
 
 /** The lines that give an agent its token. */
 export function tokenLines(token: string | null): string {
-  return `export MUSTER_TOKEN=${token ? shellQuote(token) : '...'}\n`;
+  return `export OPAMP_TOKEN=${token ? shellQuote(token) : '...'}\n`;
 }
 
 function trustSteps(trust: Trust): Step[] {
@@ -77,13 +77,14 @@ function supervisor(ws: string, trust: Trust): Guide {
   const text = `server:
   endpoint: ${ws}
   headers:
-    Authorization: ["Bearer \${env:MUSTER_TOKEN}"]
+    Authorization: ["Bearer \${env:OPAMP_TOKEN}"]
 ${tlsLines(trust, '  ')}capabilities:
   accepts_remote_config: true
   reports_remote_config: true
   reports_effective_config: true
   reports_health: true
   reports_available_components: true
+  reports_heartbeat: true
   accepts_restart_command: true
 agent:
   executable: /usr/local/bin/otelcol
@@ -94,7 +95,7 @@ storage:
     id: 'supervisor',
     label: 'Collector, supervised',
     needsToken: true,
-    note: 'Can be seen, configured and restarted from here: the supervisor runs the Collector for you.',
+    note: 'The supervisor runs the Collector for you and takes configurations and restarts from a server. This version of Muster shows it and sends neither yet.',
     steps: [
       ...trustSteps(trust),
       { says: 'Give the supervisor this file.', name: 'supervisor.yaml', text },
@@ -110,7 +111,7 @@ function extension(ws: string, trust: Trust): Guide {
       ws:
         endpoint: ${ws}
         headers:
-          Authorization: Bearer \${env:MUSTER_TOKEN}
+          Authorization: Bearer \${env:OPAMP_TOKEN}
 ${tlsLines(trust, '        ')}
 service:
   extensions: [opamp]
@@ -138,7 +139,7 @@ function library(ws: string, http: string, trust: Trust): Guide {
     steps: [
       ...trustSteps(trust),
       { says: 'Go: github.com/open-telemetry/opamp-go, WebSocket or HTTP.', name: 'Go', text: go(ws) },
-      { says: 'Node: @elastic/opamp-client-node, HTTP.', name: 'Node', text: node(http) },
+      { says: 'Node: @elastic/opamp-client-node, HTTP.', name: 'Node', text: node(http, trust) },
       { says: 'Python: opentelemetry-opamp-client, HTTP.', name: 'Python', text: python(http, trust) },
       { says: 'Java: io.opentelemetry.contrib:opentelemetry-opamp-client, HTTP or WebSocket.', name: 'Java', text: java(http) },
     ],
@@ -149,16 +150,16 @@ function go(ws: string): string {
   return `c := client.NewWebSocket(nil)
 c.Start(ctx, types.StartSettings{
     OpAMPServerURL: "${ws}",
-    Header:         http.Header{"Authorization": {"Bearer " + os.Getenv("MUSTER_TOKEN")}},
+    Header:         http.Header{"Authorization": {"Bearer " + os.Getenv("OPAMP_TOKEN")}},
 })
 `;
 }
 
-function node(http: string): string {
+function node(http: string, trust: Trust): string {
   return `const client = createOpAMPClient({
   endpoint: '${http}',
-  headers: { Authorization: \`Bearer \${process.env.MUSTER_TOKEN}\` },
-});
+  headers: { Authorization: \`Bearer \${process.env.OPAMP_TOKEN}\` },
+${trust === 'own' ? `  connect: { ca: readFileSync('${CA}') },\n` : ''}});
 client.setAgentDescription({ identifyingAttributes: { 'service.name': 'my-app' } });
 client.start();
 `;
@@ -167,7 +168,7 @@ client.start();
 function python(http: string, trust: Trust): string {
   return `client = OpAMPClient(
     endpoint="${http}",
-    headers={"Authorization": "Bearer " + os.environ["MUSTER_TOKEN"]},
+    headers={"Authorization": "Bearer " + os.environ["OPAMP_TOKEN"]},
 ${trust === 'own' ? `    tls_certificate="${CA}",\n` : ''}    agent_identifying_attributes={"service.name": "my-app"},
 )
 OpAMPAgent(interval=30, callbacks=Callbacks(), client=client).start()
@@ -176,7 +177,7 @@ OpAMPAgent(interval=30, callbacks=Callbacks(), client=client).start()
 
 function java(http: string): string {
   return `OkHttpClient http = new OkHttpClient.Builder().addInterceptor(chain -> chain.proceed(
-    chain.request().newBuilder().header("Authorization", "Bearer " + System.getenv("MUSTER_TOKEN")).build())).build();
+    chain.request().newBuilder().header("Authorization", "Bearer " + System.getenv("OPAMP_TOKEN")).build())).build();
 OpampClient client = OpampClient.builder()
     .setRequestService(HttpRequestService.create(OkHttpSender.create("${http}", http)))
     .putIdentifyingAttribute("service.name", "my-app")

@@ -35,7 +35,7 @@ const CONFIG: Record<string, Mark> = {
     word: 'not configurable',
     shape: 'none',
     tone: 'idle',
-    means: 'does not accept a configuration from here; its page says why',
+    means: 'does not accept a configuration from a server; its page says why',
   },
 };
 
