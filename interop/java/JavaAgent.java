@@ -84,17 +84,26 @@ public final class JavaAgent implements OpampClient.Callbacks {
     Thread.currentThread().join();
   }
 
-  /** Over HTTP close() only queues the agent_disconnect, so the process must live on until it is sent, or it is lost. */
+  /**
+   * Over HTTP close() leaves the agent_disconnect to the next poll, and loses it if a poll is under way at that moment. So
+   * it is called right after one, and the process lives on until the next has been answered.
+   */
   private static void stop(OpampClient client) {
     try {
-      int before = answers.get();
+      awaitAnswer();
       client.close();
-      for (int i = 0; i < 50 && answers.get() == before; i++) Thread.sleep(100);
-      Thread.sleep(300); // the answer may have been that of a poll already under way
+      awaitAnswer();
     } catch (Exception e) {
       e.printStackTrace();
     }
     say("stopped", Map.of());
+  }
+
+  /** Waits until one more HTTP request has ended and its answer was read; over WebSocket there are none: a moment only. */
+  private static void awaitAnswer() throws InterruptedException {
+    int before = answers.get();
+    for (int i = 0; i < (before > 1 ? 40 : 3) && answers.get() == before; i++) Thread.sleep(50);
+    Thread.sleep(100);
   }
 
   private static OkHttpClient transport(String token, String ca) throws Exception {
