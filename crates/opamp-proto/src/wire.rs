@@ -1,6 +1,7 @@
 //! The messages and enums of OpAMP, as generated from `proto/`. Names are the published schema's;
 //! maps are ordered, so that equal messages have equal encodings (`C24`).
 
+#[rustfmt::skip] // its text is what the generator gives, and tidy compares
 #[allow(missing_docs, clippy::all, clippy::pedantic)]
 mod generated;
 
