@@ -75,21 +75,21 @@ mod tests {
     }
 
     #[test]
-    fn uid_12_the_same_instance_id_is_the_same_agent() {
+    fn the_same_instance_id_is_the_same_agent() {
         let old = agent("i1", "collector", "h1", "a");
         assert_eq!(agent("i1", "collector", "h2", "b").replaces(&old), Some(Replacement::SameInstance));
         assert_eq!(agent("", "collector", "", "").replaces(&agent("", "collector", "", "")), None);
     }
 
     #[test]
-    fn uid_12_the_same_service_on_the_same_host_is_the_same_agent() {
+    fn the_same_service_on_the_same_host_is_the_same_agent() {
         let old = agent("i1", "collector", "h1", "a");
         assert_eq!(agent("i2", "collector", "h1", "b").replaces(&old), Some(Replacement::SameHostAndService));
         assert_eq!(agent("i2", "collector", "", "a").replaces(&old), Some(Replacement::SameHostAndService));
     }
 
     #[test]
-    fn uid_12_another_host_id_another_service_or_no_service_is_another_agent() {
+    fn another_host_id_another_service_or_no_service_is_another_agent() {
         let old = agent("i1", "collector", "h1", "a");
         assert_eq!(agent("i2", "collector", "h2", "a").replaces(&old), None);
         assert_eq!(agent("i2", "gateway", "h1", "a").replaces(&old), None);

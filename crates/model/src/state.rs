@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn hb_9_a_poller_is_judged_by_its_gap_and_not_before_90_seconds() {
+    fn close_8_a_poller_is_judged_by_its_gap_and_not_before_90_seconds() {
         assert_eq!(liveness(Transport::Http, None, None).silent_after(), Some(S(90)));
         assert_eq!(liveness(Transport::Http, None, Some(10)).silent_after(), Some(S(90)));
         assert_eq!(liveness(Transport::Http, None, Some(300)).silent_after(), Some(S(900)));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn hb_9_the_gap_rises_at_once_and_falls_slowly_and_an_outage_is_no_gap() {
+    fn close_8_the_gap_rises_at_once_and_falls_slowly_and_an_outage_is_no_gap() {
         let mut gap = PollGap::default();
         assert_eq!(gap.usual(), None);
         gap.observe(S(30));

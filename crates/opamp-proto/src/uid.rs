@@ -66,7 +66,8 @@ impl FromStr for InstanceUid {
     type Err = InvalidUid;
 
     fn from_str(text: &str) -> Result<Self, InvalidUid> {
-        let uuid = uuid::Uuid::try_parse(text).map_err(|_| InvalidUid::Text(text.chars().take(64).collect()))?;
+        let uuid =
+            uuid::Uuid::try_parse(text).map_err(|_| InvalidUid::Text(text.chars().take(64).collect()))?;
         Self::try_from_slice(uuid.as_bytes())
     }
 }

@@ -1,0 +1,14 @@
+//! What OpAMP says about messages, frames and the small types, one module per clause. Tests are named after the
+//! sentence they prove and begin with its id in docs/CONFORMANCE.md. No test waits, and none needs the network.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+mod capability_bits;
+mod content_hash;
+mod generators;
+mod instance_uid;
+mod message_decoding;
+mod refusals;
+mod schema_stability;
+mod websocket_message_format;
+mod websocket_message_size_limits;
