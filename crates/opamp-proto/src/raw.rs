@@ -89,8 +89,14 @@ impl Part {
 }
 
 /// A set of parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct PartSet(u8);
+
+impl std::fmt::Debug for PartSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
 
 impl PartSet {
     /// No part.

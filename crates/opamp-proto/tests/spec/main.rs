@@ -3,12 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
+mod agent_status_compression;
 mod capability_bits;
 mod content_hash;
 mod generators;
 mod instance_uid;
 mod message_decoding;
 mod refusals;
+mod remote_config_offers;
+mod reports;
 mod schema_stability;
 mod websocket_message_format;
 mod websocket_message_size_limits;
