@@ -46,7 +46,7 @@ bench: ## measure memory and CPU per agent, beside a stateless server on opamp-g
 	@tools/bootstrap bench
 	@interop/build bench
 	@cargo build --release --package muster
-	@$(TARGET)/release/muster bench --yardstick interop/.cache/bin/benchserver $(ARGS)
+	@$(TARGET)/release/muster bench compare --yardstick interop/.cache/bin/benchserver $(ARGS)
 
 fmt: ## format the Rust code
 	@cargo fmt --all

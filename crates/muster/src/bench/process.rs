@@ -1,0 +1,107 @@
+//! What the system knows of a process: processor time and resident memory. Linux only, like the figures themselves.
+
+use std::{fs, time::Duration};
+
+use anyhow::Context;
+use nix::{time::ClockId, unistd::Pid};
+
+/// A process that is being measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Process {
+    pid: i32,
+    clock: ClockId,
+}
+
+impl Process {
+    /// Fails if there is no such process.
+    pub(super) fn new(pid: u32) -> anyhow::Result<Self> {
+        let pid = i32::try_from(pid).context("a process id this large does not exist")?;
+        let clock = nix::time::clock_getcpuclockid(Pid::from_raw(pid))
+            .with_context(|| format!("process {pid} cannot be measured"))?;
+        Ok(Self { pid, clock })
+    }
+
+    /// User and system time of all its threads, also of those that have ended. The kernel's own clock of the process:
+    /// nanoseconds, where `/proc/PID/stat` counts in hundredths of a second.
+    pub(super) fn cpu(&self) -> anyhow::Result<Duration> {
+        Ok(self.clock.now().with_context(|| format!("process {} has ended", self.pid))?.into())
+    }
+
+    /// The part of [`Process::cpu`] spent in the kernel, in per cent, since the process began; to the tick.
+    pub(super) fn ticks(&self) -> anyhow::Result<Ticks> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        // The name in the second field may hold blanks and brackets; the fields after it are plain.
+        let fields: Vec<&str> =
+            stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or("").split_whitespace().collect();
+        let field = |at: usize| fields.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
+        Ok(Ticks { user: field(11), system: field(12) })
+    }
+
+    /// Resident bytes.
+    pub(super) fn resident(&self) -> anyhow::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .context("no VmRSS, has the server ended?")?;
+        let kib: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
+        Ok(kib * 1024)
+    }
+
+    /// Waits until the process has nothing left to do: less than 1 % of a core for `calm` in a row.
+    /// Gives up waiting, without an error, after `limit`.
+    pub(super) async fn quiet(&self, calm: Duration, limit: Duration) -> anyhow::Result<()> {
+        const STEP: Duration = Duration::from_millis(100);
+        let mut calm_for = Duration::ZERO;
+        let mut waited = Duration::ZERO;
+        let mut last = self.cpu()?;
+        while calm_for < calm && waited < limit {
+            tokio::time::sleep(STEP).await;
+            waited += STEP;
+            let now = self.cpu()?;
+            calm_for = if now.saturating_sub(last) < STEP / 100 { calm_for + STEP } else { Duration::ZERO };
+            last = now;
+        }
+        Ok(())
+    }
+}
+
+/// Clock ticks in user mode and in the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ticks {
+    user: u64,
+    system: u64,
+}
+
+impl Ticks {
+    /// The kernel's part of what was used since `earlier`, 0 to 1.
+    pub(super) fn kernel_share_since(self, earlier: Self) -> f64 {
+        let system = self.system.saturating_sub(earlier.system) as f64;
+        let user = self.user.saturating_sub(earlier.user) as f64;
+        if system + user == 0.0 { 0.0 } else { system / (system + user) }
+    }
+}
+
+/// Processor time of the load generator itself.
+pub(super) fn own_cpu() -> Duration {
+    ClockId::CLOCK_PROCESS_CPUTIME_ID.now().map(Duration::from).unwrap_or_default()
+}
+
+/// Makes room for `connections` sockets, or says that this machine allows fewer.
+pub(super) fn reserve_descriptors(connections: usize) -> anyhow::Result<()> {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    /// Besides the connections: the runtime, the log, the measuring.
+    const OWN: u64 = 64;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let wanted = connections as u64 + OWN;
+    anyhow::ensure!(
+        wanted <= hard,
+        "{connections} connections need {wanted} open files, this process may have {hard} (ulimit -Hn): \
+         use at most {} agents here, or start `muster bench` several times with fewer",
+        hard.saturating_sub(OWN)
+    );
+    if soft < wanted {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
+    }
+    Ok(())
+}
