@@ -59,6 +59,14 @@ def wait_for(what, probe, seconds=20.0, pause=0.05):
         time.sleep(pause)
 
 
+def stays(what, probe, seconds):
+    """Fails unless `probe` holds the whole time: for what must not happen."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not stopping.is_set():
+        check(probe(), f"no longer: {what}")
+        time.sleep(0.05)
+
+
 def parents():
     """pid -> parent's pid of every process on the machine."""
     table = {}

@@ -1,7 +1,8 @@
 //! A small agent for tests and trials: it prints what happens as lines of JSON, applies any configuration
 //! (one with the word "fail" in it fails), and ends in good order on SIGTERM or SIGINT.
 //!
-//! `agent URL [--token T] [--ca FILE] [--insecure] [--state-dir D] [--interval SECONDS] [--name NAME]`
+//! `agent URL [--token T] [--ca FILE] [--insecure] [--gzip] [--state-dir D] [--interval SECONDS]
+//! [--name NAME]`
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::error::Error;
@@ -18,6 +19,7 @@ struct Arguments {
     token: Option<String>,
     ca: Option<String>,
     insecure: bool,
+    gzip: bool,
     state_dir: Option<String>,
     interval: u64,
     name: String,
@@ -44,6 +46,7 @@ impl Arguments {
             token: None,
             ca: None,
             insecure: false,
+            gzip: false,
             state_dir: None,
             interval: 30,
             name: "opamp-client-example".to_owned(),
@@ -54,6 +57,7 @@ impl Arguments {
                 "--token" => arguments.token = Some(value()?),
                 "--ca" => arguments.ca = Some(value()?),
                 "--insecure" => arguments.insecure = true,
+                "--gzip" => arguments.gzip = true,
                 "--state-dir" => arguments.state_dir = Some(value()?),
                 "--interval" => {
                     arguments.interval = value()?.parse().map_err(|_| "--interval needs whole seconds")?
@@ -85,6 +89,9 @@ async fn start(arguments: Arguments) -> Result<(Client, Events), Box<dyn Error>>
         .accept_restart()
         .interval(Duration::from_secs(arguments.interval))
         .tls(tls);
+    if arguments.gzip {
+        builder = builder.gzip_requests();
+    }
     if let Some(token) = &arguments.token {
         builder = builder.bearer_token(token);
     }
