@@ -9,7 +9,8 @@ const MIN_LETTERS: usize = 12;
 
 /// Checks every source file.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    tree.sources().filter_map(check_file).collect()
+    // A page of HTML is a frame for what is written elsewhere.
+    tree.sources().filter(|file| file.kind != Kind::Html).filter_map(check_file).collect()
 }
 
 fn check_file(file: &SourceFile) -> Option<Finding> {
@@ -27,10 +28,18 @@ fn check_file(file: &SourceFile) -> Option<Finding> {
         return finding("the header says nothing".to_owned());
     }
     // A crate's header is its front page in the documentation and may show an example.
-    if header.len() > MAX_LINES && !crate_root {
-        return finding(format!("the header has {} lines", header.len()));
+    let length = header.len() - drawn(&header);
+    if length > MAX_LINES && !crate_root {
+        return finding(format!("the header has {length} lines"));
     }
     None
+}
+
+/// Lines of a drawing between fences, which may be as tall as it has to be.
+fn drawn(header: &[&str]) -> usize {
+    let fences = header.iter().enumerate().filter(|(_, line)| line.contains("```")).map(|(index, _)| index);
+    let fences: Vec<usize> = fences.collect();
+    fences.chunks_exact(2).map(|pair| pair[1] - pair[0] + 1).sum()
 }
 
 /// The first comment of the file and the line where it starts.
@@ -120,7 +129,6 @@ mod tests {
             ("a.sh", "#!/bin/sh\n# What this file is.\n"),
             ("a.svelte", "<!-- What this file is. -->\n<p></p>\n"),
             ("a.svelte", "<script lang=\"ts\">\n  // What this file is.\n</script>\n"),
-            ("a.html", "<!doctype html>\n<!-- What this file is. -->\n"),
             ("a.css", "/* What this file is. */\n"),
             ("Makefile", "# What this file is.\nall:\n"),
         ] {
@@ -140,6 +148,8 @@ mod tests {
     fn an_empty_or_endless_header_is_found() {
         assert!(finds("a.rs", "//! A.\nfn a() {}\n").is_some());
         assert!(finds("a.rs", &"//! Another line of words.\n".repeat(11)).unwrap().contains("has 11 lines"));
+        let drawing = format!("//! What it is.\n//! ```text\n{}//! ```\n", "//! a -> b\n".repeat(20));
+        assert_eq!(finds("a.rs", &drawing), None);
         assert!(finds("crates/a/src/lib.rs", &"//! Another line of words.\n".repeat(11)).is_none());
     }
 

@@ -111,7 +111,10 @@ pub struct CertificateRequest {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AvailableComponents {
     #[prost(btree_map = "string, message", tag = "1")]
-    pub components: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, ComponentDetails>,
+    pub components: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ComponentDetails,
+    >,
     /// Made by the agent, opaque to the server (COMPONENTS-5).
     #[prost(bytes = "bytes", tag = "2")]
     pub hash: ::prost::bytes::Bytes,
@@ -122,8 +125,10 @@ pub struct ComponentDetails {
     #[prost(message, repeated, tag = "1")]
     pub metadata: ::prost::alloc::vec::Vec<KeyValue>,
     #[prost(btree_map = "string, message", tag = "2")]
-    pub sub_component_map:
-        ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, ComponentDetails>,
+    pub sub_component_map: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ComponentDetails,
+    >,
 }
 /// What a server sends: the answer to an AgentToServer, or something of its own accord.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -198,8 +203,10 @@ pub struct OtherConnectionSettings {
     #[prost(message, optional, tag = "3")]
     pub certificate: ::core::option::Option<TlsCertificate>,
     #[prost(btree_map = "string, string", tag = "4")]
-    pub other_settings:
-        ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, ::prost::alloc::string::String>,
+    pub other_settings: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
     #[prost(message, optional, tag = "5")]
     pub tls: ::core::option::Option<TlsConnectionSettings>,
     #[prost(message, optional, tag = "6")]
@@ -268,14 +275,19 @@ pub struct ConnectionSettingsOffers {
     #[prost(message, optional, tag = "5")]
     pub own_logs: ::core::option::Option<TelemetryConnectionSettings>,
     #[prost(btree_map = "string, message", tag = "6")]
-    pub other_connections:
-        ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, OtherConnectionSettings>,
+    pub other_connections: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        OtherConnectionSettings,
+    >,
 }
 /// The packages that the server offers to one agent.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PackagesAvailable {
     #[prost(btree_map = "string, message", tag = "1")]
-    pub packages: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, PackageAvailable>,
+    pub packages: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        PackageAvailable,
+    >,
     #[prost(bytes = "bytes", tag = "2")]
     pub all_packages_hash: ::prost::bytes::Bytes,
 }
@@ -358,8 +370,10 @@ pub struct ComponentHealth {
     #[prost(fixed64, tag = "5")]
     pub status_time_unix_nano: u64,
     #[prost(btree_map = "string, message", tag = "6")]
-    pub component_health_map:
-        ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, ComponentHealth>,
+    pub component_health_map: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ComponentHealth,
+    >,
     /// Newer than 0.17.0.
     #[prost(message, repeated, tag = "7")]
     pub attributes: ::prost::alloc::vec::Vec<KeyValue>,
@@ -395,7 +409,10 @@ pub struct ConnectionSettingsStatus {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PackageStatuses {
     #[prost(btree_map = "string, message", tag = "1")]
-    pub packages: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, PackageStatus>,
+    pub packages: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        PackageStatus,
+    >,
     #[prost(bytes = "bytes", tag = "2")]
     pub server_provided_all_packages_hash: ::prost::bytes::Bytes,
     #[prost(string, tag = "3")]
@@ -448,7 +465,10 @@ pub struct AgentRemoteConfig {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AgentConfigMap {
     #[prost(btree_map = "string, message", tag = "1")]
-    pub config_map: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, AgentConfigFile>,
+    pub config_map: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        AgentConfigFile,
+    >,
 }
 /// One configuration file.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -524,7 +544,9 @@ impl ServerToAgentFlags {
         match self {
             Self::Unspecified => "ServerToAgentFlags_Unspecified",
             Self::ReportFullState => "ServerToAgentFlags_ReportFullState",
-            Self::ReportAvailableComponents => "ServerToAgentFlags_ReportAvailableComponents",
+            Self::ReportAvailableComponents => {
+                "ServerToAgentFlags_ReportAvailableComponents"
+            }
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -532,7 +554,9 @@ impl ServerToAgentFlags {
         match value {
             "ServerToAgentFlags_Unspecified" => Some(Self::Unspecified),
             "ServerToAgentFlags_ReportFullState" => Some(Self::ReportFullState),
-            "ServerToAgentFlags_ReportAvailableComponents" => Some(Self::ReportAvailableComponents),
+            "ServerToAgentFlags_ReportAvailableComponents" => {
+                Some(Self::ReportAvailableComponents)
+            }
             _ => None,
         }
     }
@@ -563,8 +587,12 @@ impl ServerCapabilities {
             Self::AcceptsEffectiveConfig => "ServerCapabilities_AcceptsEffectiveConfig",
             Self::OffersPackages => "ServerCapabilities_OffersPackages",
             Self::AcceptsPackagesStatus => "ServerCapabilities_AcceptsPackagesStatus",
-            Self::OffersConnectionSettings => "ServerCapabilities_OffersConnectionSettings",
-            Self::AcceptsConnectionSettingsRequest => "ServerCapabilities_AcceptsConnectionSettingsRequest",
+            Self::OffersConnectionSettings => {
+                "ServerCapabilities_OffersConnectionSettings"
+            }
+            Self::AcceptsConnectionSettingsRequest => {
+                "ServerCapabilities_AcceptsConnectionSettingsRequest"
+            }
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -573,10 +601,16 @@ impl ServerCapabilities {
             "ServerCapabilities_Unspecified" => Some(Self::Unspecified),
             "ServerCapabilities_AcceptsStatus" => Some(Self::AcceptsStatus),
             "ServerCapabilities_OffersRemoteConfig" => Some(Self::OffersRemoteConfig),
-            "ServerCapabilities_AcceptsEffectiveConfig" => Some(Self::AcceptsEffectiveConfig),
+            "ServerCapabilities_AcceptsEffectiveConfig" => {
+                Some(Self::AcceptsEffectiveConfig)
+            }
             "ServerCapabilities_OffersPackages" => Some(Self::OffersPackages),
-            "ServerCapabilities_AcceptsPackagesStatus" => Some(Self::AcceptsPackagesStatus),
-            "ServerCapabilities_OffersConnectionSettings" => Some(Self::OffersConnectionSettings),
+            "ServerCapabilities_AcceptsPackagesStatus" => {
+                Some(Self::AcceptsPackagesStatus)
+            }
+            "ServerCapabilities_OffersConnectionSettings" => {
+                Some(Self::OffersConnectionSettings)
+            }
             "ServerCapabilities_AcceptsConnectionSettingsRequest" => {
                 Some(Self::AcceptsConnectionSettingsRequest)
             }
@@ -705,14 +739,22 @@ impl AgentCapabilities {
             Self::ReportsOwnTraces => "AgentCapabilities_ReportsOwnTraces",
             Self::ReportsOwnMetrics => "AgentCapabilities_ReportsOwnMetrics",
             Self::ReportsOwnLogs => "AgentCapabilities_ReportsOwnLogs",
-            Self::AcceptsOpAmpConnectionSettings => "AgentCapabilities_AcceptsOpAMPConnectionSettings",
-            Self::AcceptsOtherConnectionSettings => "AgentCapabilities_AcceptsOtherConnectionSettings",
+            Self::AcceptsOpAmpConnectionSettings => {
+                "AgentCapabilities_AcceptsOpAMPConnectionSettings"
+            }
+            Self::AcceptsOtherConnectionSettings => {
+                "AgentCapabilities_AcceptsOtherConnectionSettings"
+            }
             Self::AcceptsRestartCommand => "AgentCapabilities_AcceptsRestartCommand",
             Self::ReportsHealth => "AgentCapabilities_ReportsHealth",
             Self::ReportsRemoteConfig => "AgentCapabilities_ReportsRemoteConfig",
             Self::ReportsHeartbeat => "AgentCapabilities_ReportsHeartbeat",
-            Self::ReportsAvailableComponents => "AgentCapabilities_ReportsAvailableComponents",
-            Self::ReportsConnectionSettingsStatus => "AgentCapabilities_ReportsConnectionSettingsStatus",
+            Self::ReportsAvailableComponents => {
+                "AgentCapabilities_ReportsAvailableComponents"
+            }
+            Self::ReportsConnectionSettingsStatus => {
+                "AgentCapabilities_ReportsConnectionSettingsStatus"
+            }
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -721,19 +763,31 @@ impl AgentCapabilities {
             "AgentCapabilities_Unspecified" => Some(Self::Unspecified),
             "AgentCapabilities_ReportsStatus" => Some(Self::ReportsStatus),
             "AgentCapabilities_AcceptsRemoteConfig" => Some(Self::AcceptsRemoteConfig),
-            "AgentCapabilities_ReportsEffectiveConfig" => Some(Self::ReportsEffectiveConfig),
+            "AgentCapabilities_ReportsEffectiveConfig" => {
+                Some(Self::ReportsEffectiveConfig)
+            }
             "AgentCapabilities_AcceptsPackages" => Some(Self::AcceptsPackages),
-            "AgentCapabilities_ReportsPackageStatuses" => Some(Self::ReportsPackageStatuses),
+            "AgentCapabilities_ReportsPackageStatuses" => {
+                Some(Self::ReportsPackageStatuses)
+            }
             "AgentCapabilities_ReportsOwnTraces" => Some(Self::ReportsOwnTraces),
             "AgentCapabilities_ReportsOwnMetrics" => Some(Self::ReportsOwnMetrics),
             "AgentCapabilities_ReportsOwnLogs" => Some(Self::ReportsOwnLogs),
-            "AgentCapabilities_AcceptsOpAMPConnectionSettings" => Some(Self::AcceptsOpAmpConnectionSettings),
-            "AgentCapabilities_AcceptsOtherConnectionSettings" => Some(Self::AcceptsOtherConnectionSettings),
-            "AgentCapabilities_AcceptsRestartCommand" => Some(Self::AcceptsRestartCommand),
+            "AgentCapabilities_AcceptsOpAMPConnectionSettings" => {
+                Some(Self::AcceptsOpAmpConnectionSettings)
+            }
+            "AgentCapabilities_AcceptsOtherConnectionSettings" => {
+                Some(Self::AcceptsOtherConnectionSettings)
+            }
+            "AgentCapabilities_AcceptsRestartCommand" => {
+                Some(Self::AcceptsRestartCommand)
+            }
             "AgentCapabilities_ReportsHealth" => Some(Self::ReportsHealth),
             "AgentCapabilities_ReportsRemoteConfig" => Some(Self::ReportsRemoteConfig),
             "AgentCapabilities_ReportsHeartbeat" => Some(Self::ReportsHeartbeat),
-            "AgentCapabilities_ReportsAvailableComponents" => Some(Self::ReportsAvailableComponents),
+            "AgentCapabilities_ReportsAvailableComponents" => {
+                Some(Self::ReportsAvailableComponents)
+            }
             "AgentCapabilities_ReportsConnectionSettingsStatus" => {
                 Some(Self::ReportsConnectionSettingsStatus)
             }

@@ -48,6 +48,9 @@ impl Ids {
         let mut words = name.split(['_', ' ', '-', ':']).peekable();
         let mut found = Vec::new();
         while let Some(word) = words.next() {
+            if word == "and" && !found.is_empty() {
+                continue;
+            }
             let number = words.peek().copied().filter(|next| is_number(next));
             let subject = word.to_uppercase();
             if let Some(number) = number.filter(|_| self.subjects.contains(&subject)) {
@@ -80,6 +83,7 @@ mod tests {
     fn a_name_carries_the_ids_it_begins_with() {
         let ids = Ids::parse("SEQ-4\nHTTP-12\nS2A-1\nS34\n");
         assert_eq!(ids.carried_by("seq_4_s34_it_asks"), ["SEQ-4", "S34"]);
+        assert_eq!(ids.carried_by("seq_4_and_http_12_agree_and_s34"), ["SEQ-4", "HTTP-12"]);
         assert_eq!(ids.carried_by("test_http_12_waits"), ["HTTP-12"]);
         assert_eq!(ids.carried_by("s2a_1_answers"), ["S2A-1"]);
         assert_eq!(ids.carried_by("HTTP-12: waits"), ["HTTP-12"]);
