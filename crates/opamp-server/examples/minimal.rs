@@ -18,7 +18,9 @@ impl Handler for Fleet {
 
     async fn admit(&self, agent: &Arc<Agent<Self>>, _: &StatusReport<'_>) -> Result<(), Rejection> {
         let file = wire::AgentConfigFile { body: "level: info".into(), ..Default::default() };
-        agent.offer_config(Some(ConfigOffer::new(wire::AgentConfigMap { config_map: [(String::new(), file)].into() })));
+        agent.offer_config(Some(ConfigOffer::new(wire::AgentConfigMap {
+            config_map: [(String::new(), file)].into(),
+        })));
         Ok(())
     }
 

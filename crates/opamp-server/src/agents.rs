@@ -32,10 +32,7 @@ impl<H: Handler> std::fmt::Debug for Agents<H> {
 
 impl<H: Handler> Agents<H> {
     pub(crate) fn new() -> Self {
-        Self {
-            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
-            promises: Mutex::default(),
-        }
+        Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), promises: Mutex::default() }
     }
 
     fn shard(&self, uid: InstanceUid) -> &Shard<H> {

@@ -152,7 +152,10 @@ impl<H: Handler> Via<H> {
         }
         if message.agent_disconnect {
             // S14.
-            return bad_request(uid.to_bytes(), "this agent is not connected, so it cannot disconnect".into());
+            return bad_request(
+                uid.to_bytes(),
+                "this agent is not connected, so it cannot disconnect".into(),
+            );
         }
         if wants_uid(message) {
             let new = self.shared.agents.promise(uid, || self.shared.fresh_uid());
@@ -278,7 +281,13 @@ const fn wants_uid(message: &RawAgentToServer<'_>) -> bool {
 }
 
 fn acknowledge(uid: InstanceUid) -> Answer {
-    Answer { uid, full_state: false, capabilities: ServerCapabilities::default(), renamed_to: None, config: None }
+    Answer {
+        uid,
+        full_state: false,
+        capabilities: ServerCapabilities::default(),
+        renamed_to: None,
+        config: None,
+    }
 }
 
 fn bad_request(uid: Bytes, why: String) -> Outcome {

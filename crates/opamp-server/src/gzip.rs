@@ -81,7 +81,9 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
         for item in value.split(',') {
             let (name, weight) = weighted(item);
             match name {
-                n if n.eq_ignore_ascii_case("gzip") || n.eq_ignore_ascii_case("x-gzip") => gzip = Some(weight),
+                n if n.eq_ignore_ascii_case("gzip") || n.eq_ignore_ascii_case("x-gzip") => {
+                    gzip = Some(weight)
+                }
                 "*" => any = Some(weight),
                 n if n.eq_ignore_ascii_case("identity") => identity = Some(weight),
                 _ => {}

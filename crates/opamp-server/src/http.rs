@@ -71,7 +71,8 @@ fn respond(request: &HeaderMap, body: Bytes) -> Response<Full<Bytes>> {
 type Refused = Box<Response<Full<Bytes>>>;
 
 fn too_big(limit: usize) -> Refused {
-    let text = text(StatusCode::PAYLOAD_TOO_LARGE, format!("a message may have at most {limit} bytes, unpacked"));
+    let text =
+        text(StatusCode::PAYLOAD_TOO_LARGE, format!("a message may have at most {limit} bytes, unpacked"));
     Box::new(text)
 }
 
@@ -84,7 +85,9 @@ where
     let gzip = match headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes) {
         None => false,
         Some(coding) if coding.eq_ignore_ascii_case(b"identity") || coding.is_empty() => false,
-        Some(coding) if coding.eq_ignore_ascii_case(b"gzip") || coding.eq_ignore_ascii_case(b"x-gzip") => true,
+        Some(coding) if coding.eq_ignore_ascii_case(b"gzip") || coding.eq_ignore_ascii_case(b"x-gzip") => {
+            true
+        }
         Some(_) => {
             let why = "the Content-Encoding must be gzip or identity";
             return Err(Box::new(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why.into())));

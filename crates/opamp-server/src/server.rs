@@ -129,9 +129,14 @@ impl<H: Handler> Server<H> {
             }
         };
         if tokio::time::timeout(grace, closed).await.is_err() {
-            tracing::warn!(grace_seconds = grace.as_secs(), "some agents did not close their connection in time");
+            tracing::warn!(
+                grace_seconds = grace.as_secs(),
+                "some agents did not close their connection in time"
+            );
         }
-        self.shared.agents.for_each(|agent| self.shared.end(agent, Disconnect::Server(CloseReason::GoingAway)));
+        self.shared
+            .agents
+            .for_each(|agent| self.shared.end(agent, Disconnect::Server(CloseReason::GoingAway)));
     }
 }
 

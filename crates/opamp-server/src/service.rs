@@ -65,12 +65,8 @@ impl<H: Handler> OpampService<H> {
             Err(response) => return *response,
         };
         let peer = request.extensions_mut().remove::<Arc<Peer>>().unwrap_or_default();
-        let connect = ConnectRequest {
-            method: request.method(),
-            headers: request.headers(),
-            peer: &peer,
-            transport,
-        };
+        let connect =
+            ConnectRequest { method: request.method(), headers: request.headers(), peer: &peer, transport };
         let principal = match self.shared.handler.authenticate(&connect).await {
             Ok(principal) => principal,
             Err(refusal) => return refuse(refusal),
@@ -135,8 +131,10 @@ fn transport_of(method: &Method, headers: &HeaderMap) -> Result<Transport, Box<R
     match *method {
         Method::GET if handshake => Ok(Transport::WebSocket),
         Method::GET => {
-            let mut response =
-                text(StatusCode::UPGRADE_REQUIRED, "this is an OpAMP endpoint: connect a WebSocket, or POST".into());
+            let mut response = text(
+                StatusCode::UPGRADE_REQUIRED,
+                "this is an OpAMP endpoint: connect a WebSocket, or POST".into(),
+            );
             response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("websocket"));
             Err(Box::new(response))
         }

@@ -28,7 +28,9 @@ pub(crate) fn upgrade<H: Handler, B>(
 ) -> Response<Full<Bytes>> {
     let handshake = match ws::Handshake::read(request, &shared.codec) {
         Ok(handshake) => handshake,
-        Err(why) => return text(StatusCode::BAD_REQUEST, format!("the WebSocket handshake is not valid: {why}")),
+        Err(why) => {
+            return text(StatusCode::BAD_REQUEST, format!("the WebSocket handshake is not valid: {why}"));
+        }
     };
     let upgrade = hyper::upgrade::on(request);
     let (response, accepted) = handshake.accept();

@@ -82,7 +82,9 @@ pub struct Refused(#[from] pub RawError);
 enum Knowledge {
     Complete,
     /// Something is missing; asked for at this time, if at all.
-    Missing { asked: Option<Moment> },
+    Missing {
+        asked: Option<Moment>,
+    },
 }
 
 /// The server's end of the conversation with one agent.

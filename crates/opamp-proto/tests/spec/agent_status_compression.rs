@@ -41,7 +41,10 @@ fn comp_1_an_omitted_part_keeps_its_last_value() {
     );
     let heartbeat = server.receive(&Report::bare(1));
     assert_eq!(heartbeat, Received::default());
-    assert_eq!(server.session.part(Part::Health).and_then(|kept| kept.whole()), Some(&full.health_bytes()[..]));
+    assert_eq!(
+        server.session.part(Part::Health).and_then(|kept| kept.whole()),
+        Some(&full.health_bytes()[..])
+    );
     assert_eq!(
         server.session.part(Part::Description).and_then(|kept| kept.whole()),
         Some(&full.description_bytes()[..])

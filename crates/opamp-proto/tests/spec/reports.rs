@@ -5,7 +5,8 @@ use opamp_proto::{AgentCapabilities, InstanceUid};
 
 /// An instance_uid that ends with a number.
 pub(crate) fn uid(number: u8) -> InstanceUid {
-    InstanceUid::try_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, number]).expect("16 bytes")
+    InstanceUid::try_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, number])
+        .expect("16 bytes")
 }
 
 /// One AgentToServer in the making.
@@ -13,7 +14,8 @@ pub(crate) fn uid(number: u8) -> InstanceUid {
 pub(crate) struct Report(wire::AgentToServer);
 
 fn file(body: String) -> wire::EffectiveConfig {
-    let file = wire::AgentConfigFile { body: body.into(), content_type: "text/yaml".into(), role: String::new() };
+    let file =
+        wire::AgentConfigFile { body: body.into(), content_type: "text/yaml".into(), role: String::new() };
     let config_map = [("main.yaml".to_owned(), file)].into();
     wire::EffectiveConfig { config_map: Some(wire::AgentConfigMap { config_map }) }
 }

@@ -143,8 +143,8 @@ impl<H: Handler> Connection<H> {
             OpCode::Binary => self.on_message(&frame.into_payload()).await,
             OpCode::Text => Err(End::closing(CloseReason::NotBinary)),
             OpCode::Close => {
-                // The codec has queued the answer (RFC 6455 5.5.1); it leaves with the linger.
-                self.linger().await;
+                // The codec has queued the answer (RFC 6455 5.5.1); it leaves with the next poll.
+                let _ = Box::pin(tokio::time::timeout(GOODBYE, self.ws.next_frame())).await;
                 Err(End { why: Disconnect::Closed, close: None })
             }
             // The codec answers pings by itself.
@@ -299,7 +299,6 @@ impl<H: Handler> Connection<H> {
                         break;
                     }
                 }
-                let _ = self.ws.close().await;
             }
         };
         let _ = Box::pin(tokio::time::timeout(GOODBYE, closing)).await;

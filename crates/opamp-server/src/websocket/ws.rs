@@ -89,12 +89,7 @@ impl Handshake {
 impl Accepted {
     /// The connection, once the stream has changed hands.
     pub(super) fn open(self, stream: Metered) -> Result<Ws, WebSocketError> {
-        WebSocket::from_stream_with_extensions(
-            stream,
-            Role::Server,
-            self.extensions.as_deref(),
-            self.options,
-        )
+        WebSocket::from_stream_with_extensions(stream, Role::Server, self.extensions.as_deref(), self.options)
     }
 }
 

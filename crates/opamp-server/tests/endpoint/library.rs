@@ -1,0 +1,78 @@
+//! The crate as a library: mounted in a foreign router, over any byte stream, behind TLS.
+
+use std::sync::Arc;
+
+use opamp_server::{Peer, Server, Settings};
+use testkit::raw::Connection;
+use tokio::net::TcpListener;
+
+use crate::application::{Noting, World, full};
+
+#[tokio::test]
+async fn s32_the_service_is_mounted_in_a_router_of_another_application() {
+    let server = Server::new(Noting(Arc::default()), Settings::default());
+    let router = axum::Router::new()
+        .route("/other", axum::routing::get(|| async { "hello" }))
+        .route_service("/agents/here", server.service());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let mut connection = Connection::to(address).await;
+    let body = opamp_proto::wire::Message::encode_to_vec(&full(1, 0));
+    let headers = [("content-type", "application/x-protobuf")];
+    let response = connection.request("POST /agents/here", &headers, &body).await;
+    assert_eq!((response.status, response.message().error_response), (200, None), "model_8");
+    let mut connection = Connection::to(address).await;
+    assert_eq!(connection.upgrade("/agents/here", &[]).await.status, 101);
+    assert_eq!(connection.ask(&full(2, 0)).await.error_response, None);
+    assert_eq!(server.agents().len(), 2);
+}
+
+#[tokio::test]
+async fn any_byte_stream_carries_a_connection() {
+    let world = World::new().await;
+    let (ours, theirs) = tokio::io::duplex(4096);
+    let server = world.server.clone();
+    tokio::spawn(async move { server.serve_stream(theirs, Peer::default()).await });
+    let mut connection = Connection::over(ours);
+    assert_eq!(connection.upgrade("/v1/opamp", &[]).await.status, 101);
+    assert_eq!(connection.ask(&full(1, 0)).await.error_response, None);
+}
+
+#[tokio::test]
+async fn estab_1_tls_carries_both_transports() {
+    let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let chain = vec![key.cert.der().clone()];
+    let private = rustls::pki_types::PrivateKeyDer::try_from(key.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let ours = rustls::ServerConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain.clone(), private)
+        .unwrap();
+    let ours = Arc::new(ours);
+    let server = Server::new(Noting(Arc::default()), Settings::default());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        server.serve(listener, Some(Arc::new(move || ours.clone())), std::future::pending()).await
+    });
+
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(chain[0].clone()).unwrap();
+    let theirs = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(theirs));
+    let connect = async || {
+        let tcp = tokio::net::TcpStream::connect(address).await.unwrap();
+        Connection::over(connector.connect("localhost".try_into().unwrap(), tcp).await.unwrap())
+    };
+    assert_eq!(connect().await.exchange(&[], &full(1, 0)).await.status, 200);
+    let mut connection = connect().await;
+    assert_eq!(connection.upgrade("/v1/opamp", &[]).await.status, 101, "estab_2");
+    assert_eq!(connection.ask(&full(2, 0)).await.error_response, None);
+}
