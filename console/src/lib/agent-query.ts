@@ -68,11 +68,16 @@ export function nextSort(current: string, column: string): string {
 /** The command that prints the same list. */
 export function listCommand(query: AgentQuery): string {
   const words = ['muster agents list'];
-  if (query.selector) words.push(`--selector ${shellQuote(query.selector)}`);
-  if (query.q) words.push(`--query ${shellQuote(query.q)}`);
-  if (query.state) words.push(`--state ${shellQuote(query.state)}`);
-  if (query.health) words.push(`--health ${shellQuote(query.health)}`);
+  if (query.selector) words.push(flag('selector', query.selector));
+  if (query.q) words.push(flag('query', query.q));
+  if (query.state) words.push(flag('state', query.state));
+  if (query.health) words.push(flag('health', query.health));
   if (query.replaced) words.push('--replaced');
-  if (query.sort !== DEFAULT_SORT) words.push(`--sort ${shellQuote(query.sort)}`);
+  if (query.sort !== DEFAULT_SORT) words.push(flag('sort', query.sort));
   return words.join(' ');
+}
+
+/** A value that begins with a hyphen must be joined on, or it reads as a flag of its own. */
+function flag(name: string, value: string): string {
+  return value.startsWith('-') ? `--${name}=${shellQuote(value)}` : `--${name} ${shellQuote(value)}`;
 }

@@ -24,7 +24,7 @@ const SINGLE: Record<string, KeyAction> = {
 };
 const AFTER_G: Record<string, KeyAction> = { a: 'agents', c: 'connect' };
 /** A sequence that is not finished in this time is forgotten. */
-const SEQUENCE_MS = 1500;
+const SEQUENCE_MS = 5000;
 
 export interface Press {
   key: string;
