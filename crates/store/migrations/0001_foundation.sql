@@ -83,6 +83,18 @@ CREATE TABLE blob (
     content BLOB NOT NULL
 );
 
+CREATE INDEX agent_report_by_effective_config ON agent_report (effective_config)
+    WHERE effective_config IS NOT NULL;
+CREATE INDEX agent_report_by_package_statuses ON agent_report (package_statuses)
+    WHERE package_statuses IS NOT NULL;
+CREATE INDEX agent_report_by_available_components ON agent_report (available_components)
+    WHERE available_components IS NOT NULL;
+
+-- Bulky parts that an agent had and has no more: others may have them still. The sweep looks.
+CREATE TABLE blob_unused (
+    id INTEGER PRIMARY KEY
+);
+
 CREATE TABLE attribute_key (
     id   INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE

@@ -44,7 +44,7 @@ impl Store {
         self.write(Durability::Durable, 1, move |db| {
             db.conn
                 .query_row(
-                    "INSERT INTO account (name, role, password_hash, created_at) VALUES ($1, $2, $3, $4)
+                    "INSERT INTO account (name, role, password_hash, created_at) VALUES (?1, ?2, ?3, ?4)
                      ON CONFLICT DO NOTHING RETURNING id, name, role, password_hash, created_at",
                     (&new.name, new.role.as_str(), &new.password_hash, new.created_at.0),
                     |row| Ok(user(row)),
@@ -59,7 +59,7 @@ impl Store {
     pub async fn user_by_name(&self, name: impl Into<String>) -> Result<Option<User>, StoreError> {
         let name = name.into();
         self.read(move |reader| {
-            let mut statement = reader.conn.prepare_cached(&format!("{SELECT_USER} WHERE name = $1"))?;
+            let mut statement = reader.conn.prepare_cached(&format!("{SELECT_USER} WHERE name = ?1"))?;
             statement.query_row([&name], |row| Ok(user(row))).optional()?.transpose()
         })
         .await
@@ -86,11 +86,11 @@ impl Store {
         self.write(Durability::Durable, 1, move |db| {
             let changed = db
                 .conn
-                .execute("UPDATE account SET password_hash = $2 WHERE id = $1", (user.0, &password_hash))?;
+                .execute("UPDATE account SET password_hash = ?2 WHERE id = ?1", (user.0, &password_hash))?;
             if changed == 0 {
                 return Err(StoreError::Missing("the user"));
             }
-            db.conn.execute("DELETE FROM session WHERE account_id = $1", [user.0])?;
+            db.conn.execute("DELETE FROM session WHERE account_id = ?1", [user.0])?;
             Ok(())
         })
         .await
@@ -101,7 +101,7 @@ impl Store {
         self.write(Durability::Durable, 1, move |db| {
             let made = db.conn.execute(
                 "INSERT INTO session (sha256, account_id, csrf_sha256, created_at, expires_at)
-                 SELECT $1, id, $3, $4, $5 FROM account WHERE id = $2",
+                 SELECT ?1, id, ?3, ?4, ?5 FROM account WHERE id = ?2",
                 (new.hash.0, new.user.0, new.csrf_hash.0, new.created_at.0, new.expires_at.0),
             )?;
             if made == 0 {
@@ -117,7 +117,7 @@ impl Store {
         self.read(move |reader| {
             let mut statement = reader.conn.prepare_cached(
                 "SELECT s.account_id, a.name, a.role, s.csrf_sha256, s.created_at, s.expires_at
-                 FROM session s JOIN account a ON a.id = s.account_id WHERE s.sha256 = $1 AND s.expires_at > $2",
+                 FROM session s JOIN account a ON a.id = s.account_id WHERE s.sha256 = ?1 AND s.expires_at > ?2",
             )?;
             statement.query_row((hash.0, now.0), |row| Ok(session(hash, row))).optional()?.transpose()
         })
@@ -127,7 +127,7 @@ impl Store {
     /// Ends a session; whether there was one. Durable.
     pub async fn delete_session(&self, hash: TokenHash) -> Result<bool, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM session WHERE sha256 = $1", [hash.0])? > 0)
+            Ok(db.conn.execute("DELETE FROM session WHERE sha256 = ?1", [hash.0])? > 0)
         })
         .await
     }
@@ -135,7 +135,7 @@ impl Store {
     /// Ends all sessions of a user; how many there were. Durable.
     pub async fn delete_sessions_of(&self, user: UserId) -> Result<usize, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM session WHERE account_id = $1", [user.0])?)
+            Ok(db.conn.execute("DELETE FROM session WHERE account_id = ?1", [user.0])?)
         })
         .await
     }
@@ -143,7 +143,7 @@ impl Store {
     /// Removes sessions that have ended; how many.
     pub async fn sweep_sessions(&self, now: UnixMillis) -> Result<usize, StoreError> {
         self.write(Durability::Behind, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM session WHERE expires_at <= $1", [now.0])?)
+            Ok(db.conn.execute("DELETE FROM session WHERE expires_at <= ?1", [now.0])?)
         })
         .await
     }

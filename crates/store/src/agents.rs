@@ -7,9 +7,13 @@ pub(crate) mod cache;
 mod cursor;
 pub mod enrol;
 mod forget;
+mod hot;
 mod list;
 pub mod query;
+mod replace;
+mod report;
 mod row;
+mod statements;
 pub mod write;
 
 pub use cursor::{Cursor, InvalidCursor};

@@ -31,14 +31,14 @@ impl Store {
             let id = db
                 .conn
                 .query_row(
-                    "INSERT INTO credential (label, sha256, created_at, expires_at) VALUES ($1, $2, $3, $4)
+                    "INSERT INTO credential (label, sha256, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)
                      ON CONFLICT DO NOTHING RETURNING id",
                     (&new.label, new.hash.0, new.created_at.0, new.expires_at.map(|at| at.0)),
                     |row| row.get::<_, i64>(0),
                 )
                 .optional()?
                 .ok_or(StoreError::Exists("a credential with this text"))?;
-            Ok(db.conn.query_row(&format!("{SELECT} WHERE c.id = $1"), [id], from_row)?)
+            Ok(db.conn.query_row(&format!("{SELECT} WHERE c.id = ?1"), [id], from_row)?)
         })
         .await
     }
@@ -46,7 +46,7 @@ impl Store {
     /// The credential whose text has this hash, revoked or not.
     pub async fn credential_by_hash(&self, hash: TokenHash) -> Result<Option<Credential>, StoreError> {
         self.read(move |reader| {
-            let mut statement = reader.conn.prepare_cached(&format!("{SELECT} WHERE c.sha256 = $1"))?;
+            let mut statement = reader.conn.prepare_cached(&format!("{SELECT} WHERE c.sha256 = ?1"))?;
             Ok(statement.query_row([hash.0], from_row).optional()?)
         })
         .await
@@ -55,7 +55,7 @@ impl Store {
     /// A credential.
     pub async fn credential(&self, id: CredentialId) -> Result<Option<Credential>, StoreError> {
         self.read(move |reader| {
-            let mut statement = reader.conn.prepare_cached(&format!("{SELECT} WHERE c.id = $1"))?;
+            let mut statement = reader.conn.prepare_cached(&format!("{SELECT} WHERE c.id = ?1"))?;
             Ok(statement.query_row([id.0], from_row).optional()?)
         })
         .await
@@ -80,10 +80,10 @@ impl Store {
     ) -> Result<Option<Credential>, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             db.conn.execute(
-                "UPDATE credential SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+                "UPDATE credential SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 (id.0, now.0),
             )?;
-            Ok(db.conn.query_row(&format!("{SELECT} WHERE c.id = $1"), [id.0], from_row).optional()?)
+            Ok(db.conn.query_row(&format!("{SELECT} WHERE c.id = ?1"), [id.0], from_row).optional()?)
         })
         .await
     }
@@ -92,8 +92,8 @@ impl Store {
     pub async fn touch_credentials(&self, used: Vec<(CredentialId, UnixMillis)>) -> Result<(), StoreError> {
         self.write(Durability::Behind, used.len(), move |db| {
             let mut statement = db.conn.prepare_cached(
-                "UPDATE credential SET last_used_at = $2
-                 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)",
+                "UPDATE credential SET last_used_at = ?2
+                 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
             )?;
             for (id, at) in &used {
                 statement.execute((id.0, at.0))?;

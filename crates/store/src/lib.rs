@@ -1,6 +1,7 @@
 //! The only crate that speaks SQL: agents, credentials, accounts, sealed secrets, settings, in SQLite.
 //! Everything goes through [`Store`]: one thread writes (group commit), a few threads read. Other crates see
-//! types of `model` and the requests and answers declared here, never a row or a connection.
+//! types of `model` and the requests and answers declared here, never a row or a connection. Placeholders are
+//! `?1`, which PostgreSQL's `$1` can be made of; SQLite would number `$1` by its place and not by its digit.
 //!
 //! Reading order: [`options`], `store` (the handle), `writer` and `reader`, `migrate`; then what is stored:
 //! [`agents`], [`credentials`], [`accounts`], [`secrets`].

@@ -95,7 +95,7 @@ fn upgrade(
     for (version, sql) in (1u32..).zip(MIGRATIONS).skip(found as usize) {
         conn.execute_batch(sql)?;
         conn.execute(
-            "INSERT INTO migration (version, build, applied_at, backup) VALUES ($1, $2, $3, $4)",
+            "INSERT INTO migration (version, build, applied_at, backup) VALUES (?1, ?2, ?3, ?4)",
             (version, &options.build, now.0, backup),
         )?;
     }

@@ -28,7 +28,7 @@ impl Store {
         let name = name.into();
         self.write(Durability::Durable, 1, move |db| {
             db.conn.execute(
-                "INSERT INTO secret (name, key_id, ciphertext, updated_at) VALUES ($1, $2, $3, $4)
+                "INSERT INTO secret (name, key_id, ciphertext, updated_at) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT (name) DO UPDATE SET key_id = excluded.key_id, ciphertext = excluded.ciphertext,
                  updated_at = excluded.updated_at",
                 (&name, &secret.key_id, &secret.ciphertext, now.0),
@@ -43,7 +43,7 @@ impl Store {
         let name = name.into();
         self.read(move |reader| {
             let mut statement =
-                reader.conn.prepare_cached("SELECT key_id, ciphertext FROM secret WHERE name = $1")?;
+                reader.conn.prepare_cached("SELECT key_id, ciphertext FROM secret WHERE name = ?1")?;
             let secret = statement
                 .query_row([&name], |row| Ok(SealedSecret { key_id: row.get(0)?, ciphertext: row.get(1)? }));
             Ok(secret.optional()?)
@@ -66,7 +66,7 @@ impl Store {
     pub async fn delete_secret(&self, name: impl Into<String>) -> Result<bool, StoreError> {
         let name = name.into();
         self.write(Durability::Durable, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM secret WHERE name = $1", [&name])? > 0)
+            Ok(db.conn.execute("DELETE FROM secret WHERE name = ?1", [&name])? > 0)
         })
         .await
     }
@@ -80,7 +80,7 @@ impl Store {
         let (name, value) = (name.into(), value.into());
         self.write(Durability::Durable, 1, move |db| {
             db.conn.execute(
-                "INSERT INTO setting (name, value) VALUES ($1, $2)
+                "INSERT INTO setting (name, value) VALUES (?1, ?2)
                  ON CONFLICT (name) DO UPDATE SET value = excluded.value",
                 (&name, &value),
             )?;
@@ -93,7 +93,7 @@ impl Store {
     pub async fn setting(&self, name: impl Into<String>) -> Result<Option<String>, StoreError> {
         let name = name.into();
         self.read(move |reader| {
-            let mut statement = reader.conn.prepare_cached("SELECT value FROM setting WHERE name = $1")?;
+            let mut statement = reader.conn.prepare_cached("SELECT value FROM setting WHERE name = ?1")?;
             Ok(statement.query_row([&name], |row| row.get(0)).optional()?)
         })
         .await

@@ -210,7 +210,7 @@ fn server_epoch(conn: &Connection, purpose: Purpose, now: UnixMillis) -> Result<
             conn.execute_batch("PRAGMA synchronous = FULL")?;
             let epoch = conn.query_row(
                 "INSERT INTO server_start (epoch, started_at, alive_at)
-                 SELECT coalesce(max(epoch), 0) + 1, $1, $1 FROM server_start RETURNING epoch",
+                 SELECT coalesce(max(epoch), 0) + 1, ?1, ?1 FROM server_start RETURNING epoch",
                 [now.0],
                 |row| row.get::<_, i64>(0),
             )?;

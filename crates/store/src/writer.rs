@@ -79,6 +79,7 @@ const MAX_GROUP: usize = 4_000;
 pub(crate) type WriteQueue = Arc<Queue<Box<dyn Job>>>;
 
 pub(crate) fn run(conn: &Connection, epoch: u64, queue: &WriteQueue) {
+    conn.set_prepared_statement_cache_capacity(96);
     let mut writer =
         Writer { db: Db { conn, caches: Caches::new(), epoch }, synchronous: Durability::Behind };
     while let Some(first) = queue.pop() {

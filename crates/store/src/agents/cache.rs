@@ -28,13 +28,13 @@ impl Caches {
             return Ok(*id);
         }
         let known = conn
-            .prepare_cached("SELECT id FROM attribute_key WHERE name = $1")?
+            .prepare_cached("SELECT id FROM attribute_key WHERE name = ?1")?
             .query_row([name], |row| row.get::<_, i64>(0))
             .optional()?;
         let id = match known {
             Some(id) => id,
             None => conn
-                .prepare_cached("INSERT INTO attribute_key (name) VALUES ($1) RETURNING id")?
+                .prepare_cached("INSERT INTO attribute_key (name) VALUES (?1) RETURNING id")?
                 .query_row([name], |row| row.get(0))?,
         };
         if self.keys.len() >= MAX_KEYS {
@@ -55,7 +55,7 @@ impl Caches {
         if let Some(id) = self.blobs.get(&hash) {
             return Ok(*id);
         }
-        conn.prepare_cached("INSERT INTO blob (sha256, content) VALUES ($1, $2)")?
+        conn.prepare_cached("INSERT INTO blob (sha256, content) VALUES (?1, ?2)")?
             .execute((hash, content))?;
         let id = conn.last_insert_rowid();
         if self.blobs.len() >= MAX_BLOBS {

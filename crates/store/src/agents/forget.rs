@@ -2,9 +2,13 @@
 
 use model::UnixMillis;
 use opamp_proto::InstanceUid;
+use rusqlite::{Connection, OptionalExtension};
 
+use super::attributes;
 use crate::error::StoreError;
 use crate::store::Store;
+use crate::value::{self, signed};
+use crate::writer::{Db, Durability};
 
 /// What became of a wish to forget an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,22 +23,128 @@ pub enum Forgotten {
 
 impl Store {
     /// Forgets a disconnected agent. Durable.
-    pub async fn forget_agent(&self, _uid: InstanceUid) -> Result<Forgotten, StoreError> {
-        Ok(Forgotten::Unknown)
+    pub async fn forget_agent(&self, uid: InstanceUid) -> Result<Forgotten, StoreError> {
+        self.write(Durability::Durable, 1, move |db| {
+            let found = db
+                .conn
+                .prepare_cached("SELECT id, owner_epoch, disconnected_at FROM agent WHERE uid = ?1")?
+                .query_row([uid.as_bytes()], |row| {
+                    Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, Option<i64>>(2)?))
+                })
+                .optional()?;
+            match found {
+                None => Ok(Forgotten::Unknown),
+                Some((_, owner, None)) if owner == signed(db.epoch) => Ok(Forgotten::Connected),
+                Some((id, ..)) => remove(db, id, uid).map(|()| Forgotten::Done),
+            }
+        })
+        .await
     }
 
     /// Forgets agents that are disconnected since before `before`, at most `limit`, the longest gone first;
     /// which. Call again when the answer is as long as the limit.
     pub async fn expire_agents(
         &self,
-        _before: UnixMillis,
-        _limit: u32,
+        before: UnixMillis,
+        limit: u32,
     ) -> Result<Vec<InstanceUid>, StoreError> {
-        Ok(Vec::new())
+        self.write(Durability::Behind, limit as usize, move |db| {
+            let expired = expired(db, before, limit)?;
+            for (id, uid) in &expired {
+                remove(db, *id, *uid)?;
+            }
+            Ok(expired.into_iter().map(|(_, uid)| uid).collect())
+        })
+        .await
     }
 
-    /// Removes up to `limit` bulky texts that no agent refers to; how many.
-    pub async fn sweep_blobs(&self, _limit: u32) -> Result<usize, StoreError> {
-        Ok(0)
+    /// Removes up to `limit` bulky texts that no agent refers to; how many. Call it once in a while.
+    pub async fn sweep_blobs(&self, limit: u32) -> Result<usize, StoreError> {
+        self.write(Durability::Behind, limit as usize, move |db| {
+            let removed = sweep(db.conn, limit)?;
+            db.caches.forget_blobs();
+            Ok(removed)
+        })
+        .await
     }
+}
+
+/// An agent of an older start of a server ended when that start was last alive, or was heard later.
+fn expired(db: &Db<'_>, before: UnixMillis, limit: u32) -> Result<Vec<(i64, InstanceUid)>, StoreError> {
+    let mut statement = db.conn.prepare_cached(
+        "SELECT id, uid FROM (
+             SELECT a.id, a.uid, CASE
+                 WHEN a.disconnected_at IS NOT NULL THEN a.disconnected_at
+                 WHEN a.owner_epoch = ?1 THEN NULL
+                 ELSE max(a.last_seen, coalesce(s.alive_at, a.last_seen)) END AS ended
+             FROM agent a LEFT JOIN server_start s ON s.epoch = a.owner_epoch) AS gone
+         WHERE ended < ?2 ORDER BY ended, id LIMIT ?3",
+    )?;
+    let mut rows = statement.query((signed(db.epoch), before.0, limit))?;
+    let mut expired = Vec::new();
+    while let Some(row) = rows.next()? {
+        expired.push((row.get(0)?, value::uid(&row.get::<_, [u8; 16]>(1)?)?));
+    }
+    Ok(expired)
+}
+
+fn remove(db: &mut Db<'_>, id: i64, uid: InstanceUid) -> Result<(), StoreError> {
+    remove_report(db, id)?;
+    for sql in [
+        "UPDATE agent SET replaced_by = NULL WHERE replaced_by = ?1",
+        "UPDATE agent SET replaces = NULL WHERE replaces = ?1",
+        "DELETE FROM agent WHERE uid = ?1",
+    ] {
+        db.conn.prepare_cached(sql)?.execute([uid.as_bytes()])?;
+    }
+    Ok(())
+}
+
+fn remove_report(db: &mut Db<'_>, id: i64) -> Result<(), StoreError> {
+    let removed = db
+        .conn
+        .prepare_cached(
+            "DELETE FROM agent_report WHERE agent_id = ?1
+             RETURNING description, effective_config, package_statuses, available_components",
+        )?
+        .query_row([id], |row| {
+            let blobs: [Option<i64>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
+            Ok((row.get::<_, Option<Vec<u8>>>(0)?, blobs))
+        })
+        .optional()?;
+    let Some((description, blobs)) = removed else { return Ok(()) };
+    for blob in blobs.into_iter().flatten() {
+        db.conn
+            .prepare_cached("INSERT INTO blob_unused (id) VALUES (?1) ON CONFLICT DO NOTHING")?
+            .execute([blob])?;
+    }
+    let attributes = attributes::decode(description.as_deref());
+    let mut delete = db
+        .conn
+        .prepare_cached("DELETE FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND agent_id = ?3")?;
+    for (key, value) in attributes::index_rows(&attributes) {
+        let key = db.caches.key_id(db.conn, key)?;
+        delete.execute((key, value, id))?;
+    }
+    Ok(())
+}
+
+/// Bulky texts that someone let go of: those that nobody else has are removed.
+fn sweep(conn: &Connection, limit: u32) -> Result<usize, StoreError> {
+    let mut select = conn.prepare_cached(
+        "SELECT u.id, EXISTS (SELECT 1 FROM agent_report r WHERE r.effective_config = u.id)
+             OR EXISTS (SELECT 1 FROM agent_report r WHERE r.package_statuses = u.id)
+             OR EXISTS (SELECT 1 FROM agent_report r WHERE r.available_components = u.id)
+         FROM blob_unused u ORDER BY u.id LIMIT ?1",
+    )?;
+    let rows = select.query_map([limit], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?)))?;
+    let candidates = rows.collect::<Result<Vec<_>, _>>()?;
+    let mut removed = 0;
+    for (id, used) in candidates {
+        if !used {
+            removed += conn.prepare_cached("DELETE FROM blob WHERE id = ?1")?.execute([id])?;
+        }
+        conn.prepare_cached("DELETE FROM blob_unused WHERE id = ?1")?.execute([id])?;
+    }
+    Ok(removed)
 }

@@ -113,7 +113,7 @@ impl Store {
         self.read(move |reader| {
             let mut statement = reader.conn.prepare_cached(
                 "SELECT a.credential_id, c.revoked_at IS NOT NULL FROM agent a
-                 JOIN credential c ON c.id = a.credential_id WHERE a.uid = $1",
+                 JOIN credential c ON c.id = a.credential_id WHERE a.uid = ?1",
             )?;
             let binding = statement.query_row([uid.as_bytes()], |row| {
                 Ok(AgentBinding { credential: value::credential_id(row, 0)?, revoked: row.get(1)? })
@@ -132,7 +132,7 @@ fn detail(reader: &Reader, uid: InstanceUid) -> Result<Option<AgentDetail>, Stor
              r.custom_capabilities, (SELECT content FROM blob WHERE id = r.available_components),
              r.connection_settings_status
          FROM {FROM} JOIN credential c ON c.id = a.credential_id JOIN agent_report r ON r.agent_id = a.id
-         WHERE a.uid = $1"
+         WHERE a.uid = ?1"
     );
     let mut statement = reader.conn.prepare_cached(&sql)?;
     let found = statement.query_row([uid.as_bytes()], |row| Ok(detail_of(row, reader.epoch))).optional()?;

@@ -1,0 +1,138 @@
+//! Finds which old agent a new one came in place of. The rule is the model's; here are the candidates: agents
+//! that share the instance id or the host, found in the index of attributes.
+
+use model::replacement::{Arrival, Departure};
+use model::{Identity, UnixMillis};
+use opamp_proto::InstanceUid;
+use rusqlite::{OptionalExtension, Row};
+
+use super::apply::Batch;
+use super::attributes::index_value;
+use super::write::Replaced;
+use crate::error::StoreError;
+use crate::value::{self, unsigned};
+
+/// Candidates that are looked at for each shared attribute, the newest first. A fleet whose hosts are all called
+/// `localhost` must not make every join read the whole fleet.
+const MAX_CANDIDATES: i64 = 32;
+
+/// An agent as the rule sees it.
+struct Candidate {
+    id: i64,
+    uid: InstanceUid,
+    first_seen: UnixMillis,
+    last_seen: UnixMillis,
+    disconnected: bool,
+    replaced: bool,
+    replaces: bool,
+    identity: Identity,
+}
+
+impl Candidate {
+    fn arrival(&self) -> Arrival<'_> {
+        Arrival { identity: &self.identity, first_seen: self.first_seen }
+    }
+
+    fn departure(&self) -> Departure<'_> {
+        Departure { identity: &self.identity, last_seen: self.last_seen }
+    }
+}
+
+/// Looks for the agent that a new one replaces.
+pub(super) fn find_predecessor(batch: &mut Batch<'_, '_>, id: i64) -> Result<(), StoreError> {
+    let Some(new) = candidate(batch, id)?.filter(|new| !new.replaces) else { return Ok(()) };
+    let mut best: Option<(model::replacement::Replacement, Candidate)> = None;
+    for other in sharing(batch, &new, true)? {
+        let Some(old) = candidate(batch, other)?.filter(|old| old.disconnected && !old.replaced) else {
+            continue;
+        };
+        let Some(why) = new.arrival().replaces(&old.departure()) else { continue };
+        if best.as_ref().is_none_or(|(known, last)| (*known, last.last_seen) > (why, old.last_seen)) {
+            best = Some((why, old));
+        }
+    }
+    best.map_or(Ok(()), |(_, old)| link(batch, &old, &new))
+}
+
+/// Looks for the agent that came in place of one that has just gone: a program that starts anew is often here
+/// before its old connection is known to be dead.
+pub(super) fn find_successor(batch: &mut Batch<'_, '_>, id: i64) -> Result<(), StoreError> {
+    let Some(old) = candidate(batch, id)?.filter(|old| old.disconnected && !old.replaced) else {
+        return Ok(());
+    };
+    for other in sharing(batch, &old, false)? {
+        let Some(new) = candidate(batch, other)?.filter(|new| !new.disconnected && !new.replaces) else {
+            continue;
+        };
+        if new.arrival().replaces(&old.departure()).is_some() {
+            return link(batch, &old, &new);
+        }
+    }
+    Ok(())
+}
+
+/// A replaced agent that comes back was not replaced.
+pub(super) fn undo(
+    batch: &mut Batch<'_, '_>,
+    uid: InstanceUid,
+    replaced_by: Option<InstanceUid>,
+) -> Result<(), StoreError> {
+    let Some(successor) = replaced_by else { return Ok(()) };
+    batch.statements.clear_replaced_by.get()?.execute([uid.as_bytes()])?;
+    batch.statements.clear_replaces.get()?.execute([successor.as_bytes(), uid.as_bytes()])?;
+    Ok(())
+}
+
+fn link(batch: &mut Batch<'_, '_>, old: &Candidate, new: &Candidate) -> Result<(), StoreError> {
+    batch.statements.set_replaced_by.get()?.execute((old.id, new.uid.as_bytes()))?;
+    batch.statements.set_replaces.get()?.execute((new.id, old.uid.as_bytes()))?;
+    batch.report.replaced.push(Replaced { old: old.uid, new: new.uid });
+    Ok(())
+}
+
+/// Agents with the same instance id or host, older or newer than this one.
+fn sharing(batch: &mut Batch<'_, '_>, agent: &Candidate, older: bool) -> Result<Vec<i64>, StoreError> {
+    let Identity { instance_id, host_id, host, .. } = &agent.identity;
+    let by_host = if host_id.is_empty() { ("host.name", host) } else { ("host.id", host_id) };
+    let mut found = Vec::new();
+    for (key, text) in [("service.instance.id", instance_id), by_host] {
+        if text.is_empty() {
+            continue;
+        }
+        let key = batch.db.caches.key_id(batch.db.conn, key)?;
+        let statements = &mut batch.statements;
+        let select =
+            if older { &mut statements.older_with_attribute } else { &mut statements.newer_with_attribute };
+        let mut rows = select.get()?.query((key, index_value(text.clone()), agent.id, MAX_CANDIDATES))?;
+        while let Some(row) = rows.next()? {
+            found.push(row.get(0)?);
+        }
+    }
+    found.dedup();
+    Ok(found)
+}
+
+fn candidate(batch: &mut Batch<'_, '_>, id: i64) -> Result<Option<Candidate>, StoreError> {
+    let epoch = batch.db.epoch;
+    let select = batch.statements.select_identity.get()?;
+    select.query_row([id], |row| Ok(candidate_of(row, id, epoch))).optional()?.transpose()
+}
+
+fn candidate_of(row: &Row<'_>, id: i64, epoch: u64) -> Result<Candidate, StoreError> {
+    Ok(Candidate {
+        id,
+        uid: value::uid(&row.get::<_, [u8; 16]>(0)?)?,
+        first_seen: value::millis(row, 1)?,
+        last_seen: value::millis(row, 2)?,
+        disconnected: unsigned(row.get(3)?) != epoch || row.get::<_, Option<i64>>(4)?.is_some(),
+        replaced: row.get::<_, Option<[u8; 16]>>(5)?.is_some(),
+        replaces: row.get::<_, Option<[u8; 16]>>(6)?.is_some(),
+        identity: Identity {
+            name: row.get(7)?,
+            namespace: row.get(8)?,
+            instance_id: row.get(9)?,
+            host: row.get(10)?,
+            host_id: row.get(11)?,
+        },
+    })
+}

@@ -1,0 +1,11 @@
+//! What every database behind the store must do. Each test opens its own through `world::open`, and nothing
+//! here knows that it is SQLite; what is particular to that is in `tests/sqlite`.
+
+mod accounts;
+mod agents;
+mod credentials;
+mod enrolment;
+mod lists;
+mod replacement;
+mod selectors;
+mod world;
