@@ -11,7 +11,7 @@ test('what was not reported says so', () => {
   expect(queryByText('Packages')).toBeNull();
 });
 
-test('masked secrets are noted, and what is not text is not shown as text', () => {
+test('s18 masked secrets are noted, and what is not text is not shown as text', () => {
   const files = [
     { name: '', content_type: 'text/yaml', body: 'a: 1', redacted: true, encoding: 'utf8' as const },
     { name: 'key.p12', content_type: null, body: 'AAECAw==', redacted: false, encoding: 'base64' as const },

@@ -3,7 +3,7 @@ import { render } from '@testing-library/svelte';
 import { expect, test } from 'vitest';
 import Attributes from './Attributes.svelte';
 
-test('each attribute is shown with the type that it was sent with', () => {
+test('s5 each attribute is shown with the type that it was sent with', () => {
   const attributes = [
     { key: 'process.pid', type: 'int', value: '42' },
     { key: 'zones', type: 'array', value: ['a', 'b'] },
