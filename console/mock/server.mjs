@@ -10,8 +10,9 @@ import { agent, fleet } from './fleet.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+/** Word for word the policy of the product. */
 export const POLICY =
-  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 /** The parts of a detail that the list leaves out. */
 const DETAIL_ONLY = [
   'description', 'capability_bits', 'unknown_capability_bits', 'health', 'effective_config', 'components', 'package_statuses', 'connection_settings_status',
