@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use opamp_proto::server::{Answer, Received, Transport};
 use opamp_proto::uid::InvalidUid;
-use opamp_proto::{InstanceUid, RawAgentToServer, ServerCapabilities, wire};
+use opamp_proto::{InstanceUid, Moment, RawAgentToServer, ServerCapabilities, wire};
 
 use crate::agent::{Agent, CloseReason, Disconnect, NewAgent, Peer};
 use crate::handler::{Handler, Overload, Rejection, StatusReport};
@@ -30,8 +30,13 @@ pub(crate) struct Via<H: Handler> {
 
 /// What became of a message.
 pub(crate) enum Outcome {
-    /// Processed; the encoded answer.
-    Answer(Bytes),
+    /// Processed.
+    Answer {
+        /// The encoded answer.
+        bytes: Bytes,
+        /// When the agent's session wants to be looked at again.
+        wake: Option<Moment>,
+    },
     /// Not processed: BAD_REQUEST.
     BadRequest(wire::ServerToAgent),
     /// The credential is not good for this agent.
@@ -52,6 +57,16 @@ impl<H: Handler> Via<H> {
 
     fn transport(&self) -> Transport {
         if self.outbox.is_some() { Transport::WebSocket } else { Transport::Http }
+    }
+
+    /// An agent on this connection.
+    pub(crate) fn agent(&self, uid: InstanceUid) -> Option<&Arc<Agent<H>>> {
+        self.first.as_ref().filter(|agent| agent.instance_uid() == uid).or_else(|| self.others.get(&uid))
+    }
+
+    /// How many agents are on this connection.
+    fn count(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
     }
 
     /// The agents on this connection.
@@ -96,10 +111,10 @@ impl<H: Handler> Via<H> {
 
     /// The live agent of an instance_uid, if it is this connection that carries it.
     fn find(&self, uid: InstanceUid) -> Option<Arc<Agent<H>>> {
-        let found = match &self.first {
-            Some(agent) if agent.instance_uid() == uid => Some(agent.clone()),
-            _ if self.outbox.is_some() => self.others.get(&uid).cloned(),
-            _ => self.shared.agents.get(uid).filter(|agent| *agent.principal() == self.principal),
+        let found = if self.outbox.is_some() {
+            self.agent(uid).cloned()
+        } else {
+            self.shared.agents.get(uid).filter(|agent| *agent.principal() == self.principal)
         };
         found.filter(|agent| {
             let live = agent.lock();
@@ -129,20 +144,20 @@ impl<H: Handler> Via<H> {
             live.session.rename(self.shared.agents.promise(uid, || self.shared.fresh_uid()));
         }
         let answer = live.session.poll_answer(now, &self.shared.settings.session);
-        let interleaved = received.interleaved && {
+        let wake = live.session.poll_timeout();
+        if received.interleaved {
             live.session.settle();
-            true
-        };
+        }
         drop(live);
         let mut answer = answer.unwrap_or_else(|| acknowledge(uid));
-        if interleaved {
+        if received.interleaved {
             // DUP-7: whoever sent this takes another instance_uid, the other one keeps it.
             answer.renamed_to = Some(self.shared.fresh_uid());
         }
         if received.disconnected {
             self.part(agent, Disconnect::Goodbye);
         }
-        Outcome::Answer(answer.encode(self.outbox.is_some()))
+        Outcome::Answer { bytes: answer.encode(self.outbox.is_some()), wake }
     }
 
     /// A message of an instance_uid that has no live session here.
@@ -161,7 +176,7 @@ impl<H: Handler> Via<H> {
             let new = self.shared.agents.promise(uid, || self.shared.fresh_uid());
             return self.rename_answer(uid, new);
         }
-        if self.agents().count() >= self.shared.settings.max_agents_per_connection {
+        if self.count() >= self.shared.settings.max_agents_per_connection {
             let limit = self.shared.settings.max_agents_per_connection;
             return bad_request(uid.to_bytes(), format!("a connection carries at most {limit} agents"));
         }
@@ -254,7 +269,7 @@ impl<H: Handler> Via<H> {
             capabilities: self.shared.settings.session.capabilities.bits(),
             ..Default::default()
         };
-        Outcome::Answer(self.encode(&answer))
+        Outcome::Answer { bytes: self.encode(&answer), wake: None }
     }
 
     fn rename_answer(&self, uid: InstanceUid, new: InstanceUid) -> Outcome {
@@ -263,7 +278,7 @@ impl<H: Handler> Via<H> {
             renamed_to: Some(new),
             ..acknowledge(uid)
         };
-        Outcome::Answer(answer.encode(self.outbox.is_some()))
+        Outcome::Answer { bytes: answer.encode(self.outbox.is_some()), wake: None }
     }
 
     /// Encodes a message as this transport carries it.

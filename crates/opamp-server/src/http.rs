@@ -41,7 +41,7 @@ where
     let mut via = Via::new(shared, principal, peer, None);
     let hint = named_uid(&head.headers);
     let body = match via.handle(&message, hint).await {
-        Outcome::Answer(bytes) => bytes,
+        Outcome::Answer { bytes, wake: _ } => bytes,
         Outcome::BadRequest(answer) => via.encode(&answer),
         Outcome::Unauthorized(why) => return unauthorized(why),
         Outcome::Busy(_, overload) => return unavailable(overload.retry_after.unwrap_or(COME_BACK)),

@@ -2,6 +2,7 @@
 //! to prove that it lives, whether it is to close. It holds no messages: those are composed when they leave, so
 //! the queue cannot grow beyond one entry for each agent on the connection (RETX-9).
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
@@ -15,7 +16,7 @@ use crate::agent::CloseReason;
 /// What a connection was asked to do.
 #[derive(Debug, Default)]
 pub(crate) struct Errands {
-    pub(crate) push: Vec<InstanceUid>,
+    pub(crate) push: HashSet<InstanceUid>,
     pub(crate) probes: Vec<oneshot::Sender<()>>,
     pub(crate) close: Option<CloseReason>,
 }
@@ -39,9 +40,7 @@ impl Outbox {
     /// The agent has something to send.
     pub(crate) fn push(&self, uid: InstanceUid) {
         self.change(|errands| {
-            if !errands.push.contains(&uid) {
-                errands.push.push(uid);
-            }
+            errands.push.insert(uid);
         });
     }
 

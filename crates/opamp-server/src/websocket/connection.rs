@@ -158,7 +158,10 @@ impl<H: Handler> Connection<H> {
             Err(error) => self.via.malformed(error, None),
         };
         match outcome {
-            Outcome::Answer(answer) => self.send(Frame::binary(answer)).await?,
+            Outcome::Answer { bytes, wake } => {
+                self.send(Frame::binary(bytes)).await?;
+                self.wake_at(wake);
+            }
             Outcome::BadRequest(answer) => self.send_message(&answer).await?,
             Outcome::Unauthorized(why) => {
                 tracing::info!(reason = %why, "an agent's credential is not good for its instance_uid");
@@ -166,7 +169,6 @@ impl<H: Handler> Connection<H> {
             }
             Outcome::Busy(uid, overload) => self.turn_away(uid, overload).await?,
         }
-        self.rearm();
         Ok(())
     }
 
@@ -191,21 +193,22 @@ impl<H: Handler> Connection<H> {
         for uid in errands.push {
             self.push(uid).await?;
         }
-        self.rearm();
         Ok(())
     }
 
     /// Sends what is due to one agent.
     async fn push(&mut self, uid: InstanceUid) -> Result<(), End> {
-        let Some(agent) = self.via.agents().find(|agent| agent.instance_uid() == uid).cloned() else {
-            return Ok(());
-        };
+        let Some(agent) = self.via.agent(uid) else { return Ok(()) };
         let now = self.via.shared.clock.now();
-        let answer = agent.lock().session.poll_answer(now, &self.via.shared.settings.session);
-        match answer {
-            Some(answer) => self.send(Frame::binary(answer.encode(true))).await,
-            None => Ok(()),
+        let (answer, wake) = {
+            let session = &mut agent.lock().session;
+            (session.poll_answer(now, &self.via.shared.settings.session), session.poll_timeout())
+        };
+        if let Some(answer) = answer {
+            self.send(Frame::binary(answer.encode(true))).await?;
         }
+        self.wake_at(wake);
+        Ok(())
     }
 
     async fn on_clock(&mut self) -> Result<(), End> {
@@ -239,12 +242,11 @@ impl<H: Handler> Connection<H> {
 
     /// Sets the clock forward if a session wants to be woken before it rings; it is never set back, so that a
     /// heartbeat costs no timer.
-    fn rearm(&mut self) {
-        if let Some(at) = self.next_session_timeout() {
-            let at = self.via.shared.clock.instant(at);
-            if at < self.clock.deadline() {
-                self.clock.as_mut().reset(at);
-            }
+    fn wake_at(&mut self, moment: Option<Moment>) {
+        let Some(moment) = moment else { return };
+        let at = self.via.shared.clock.instant(moment);
+        if at < self.clock.deadline() {
+            self.clock.as_mut().reset(at);
         }
     }
 
