@@ -266,7 +266,7 @@ impl<H: Handler> Via<H> {
         let answer = wire::ServerToAgent {
             instance_uid: zero,
             agent_identification: Some(identification),
-            capabilities: self.shared.settings.session.capabilities.bits(),
+            capabilities: self.shared.settings.session.announced().bits(),
             ..Default::default()
         };
         Outcome::Answer { bytes: self.encode(&answer), wake: None }
@@ -274,7 +274,7 @@ impl<H: Handler> Via<H> {
 
     fn rename_answer(&self, uid: InstanceUid, new: InstanceUid) -> Outcome {
         let answer = Answer {
-            capabilities: self.shared.settings.session.capabilities,
+            capabilities: self.shared.settings.session.announced(),
             renamed_to: Some(new),
             ..acknowledge(uid)
         };

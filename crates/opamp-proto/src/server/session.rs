@@ -368,8 +368,8 @@ impl ServerSession {
 }
 
 impl SessionSettings {
-    /// The bits as they are sent: what is defined, and AcceptsStatus always.
-    fn announced(&self) -> ServerCapabilities {
+    /// The bits as they are sent: what is defined, and AcceptsStatus always (SCAP-1, SCAP-5).
+    pub fn announced(&self) -> ServerCapabilities {
         let known = self.capabilities.bits() & !self.capabilities.unknown_bits();
         ServerCapabilities::from_bits(known).with(wire::ServerCapabilities::AcceptsStatus)
     }

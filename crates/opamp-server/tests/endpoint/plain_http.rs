@@ -184,6 +184,21 @@ async fn uid_9_and_uid_11_an_agent_that_wants_an_instance_uid_gets_one_and_keeps
 }
 
 #[tokio::test]
+async fn scap_1_and_scap_5_a_new_instance_uid_comes_with_defined_bits_and_accepts_status() {
+    let mut settings = opamp_server::Settings::default();
+    settings.session.capabilities = opamp_proto::ServerCapabilities::from_bits(1 << 50 | 2);
+    let world = World::with(settings).await;
+    let mut connection = Connection::to(world.address).await;
+    for number in [1, 0] {
+        let uid = if number == 0 { vec![0; 16].into() } else { full(number, 0).instance_uid };
+        let wish = AgentToServer { instance_uid: uid, flags: 1, ..full(1, 0) };
+        let answer = connection.exchange(&[], &wish).await.message();
+        assert!(answer.agent_identification.is_some());
+        assert_eq!(answer.capabilities, 3);
+    }
+}
+
+#[tokio::test]
 async fn retx_5_each_copy_of_a_message_is_answered() {
     let world = World::new().await;
     let mut connection = Connection::to(world.address).await;
