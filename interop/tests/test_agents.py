@@ -96,7 +96,7 @@ def test_interop_go_agent_over_http_is_seen_healthy_and_never_asked_again(world)
 
 
 @starts_first
-def test_hb_9_go_and_node_agents_over_http_that_stop_without_a_word_are_shown_silent(world):
+def test_close_8_go_and_node_agents_over_http_that_stop_without_a_word_are_shown_silent(world):
     # Neither library says goodbye over HTTP (CLOSE-6), so only the polls that stay away tell.
     runs = [Run(world, peers.go_agent, "http", "go-silent"), Run(world, peers.node_agent, "http", "node-silent")]
     for run in runs:
