@@ -71,6 +71,20 @@ impl Store {
         .await
     }
 
+    /// All credentials with the hashes of their texts, revoked ones included: what a server keeps in memory, so
+    /// that no request of an agent asks the database who sent it.
+    pub async fn credential_hashes(&self) -> Result<Vec<(TokenHash, Credential)>, StoreError> {
+        self.read(move |reader| {
+            let mut statement = reader.conn.prepare_cached(
+                "SELECT c.id, c.label, c.created_at, c.expires_at, c.revoked_at, c.last_used_at,
+                 (SELECT count(*) FROM agent a WHERE a.credential_id = c.id), c.sha256 FROM credential c",
+            )?;
+            let rows = statement.query_map([], |row| Ok((TokenHash(row.get(7)?), from_row(row)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
     /// Revokes a credential; `None` when there is no such one. One that is revoked keeps its first date.
     /// Durable. Ending its live sessions is the caller's.
     pub async fn revoke_credential(
