@@ -1,1 +1,13 @@
 //! The HTTP contract under /api/v1: request and response types, problem details, a typed client.
+//! Shapes of the wire only: what they mean is decided in `control-plane`, and their state words come from
+//! `model`'s vocabulary. JSON is stable; fields are added, never renamed.
+
+pub mod agents;
+pub mod client;
+pub mod overview;
+pub mod problem;
+pub mod session;
+pub mod tokens;
+
+pub use client::{Client, ClientError, Hints, Trust};
+pub use problem::Problem;

@@ -1,0 +1,342 @@
+//! The typed client that the CLI and the tests use. It knows routes and shapes; what trust means is in
+//! [`trust`]. Every error says whether the server answered, could not be reached or could not be trusted.
+
+mod trust;
+
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::agents::{AgentDetail, AgentPage, AgentQuery};
+use crate::overview::Overview;
+use crate::problem::Problem;
+use crate::session::{Login, Session};
+use crate::tokens::{CreatedToken, NewToken, TokenList};
+
+pub use trust::{Trust, presented_keys};
+
+/// Called with one line per request and per answer; secrets are masked before.
+pub type Trace = fn(&str);
+
+/// A server's API under one URL.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    token: Option<String>,
+    trace: Option<Trace>,
+}
+
+/// Why a call has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The server answered with a problem.
+    #[error("{}", .0.detail)]
+    Problem(Box<Problem>),
+    /// No connection, or it broke. Worth a retry.
+    #[error("cannot reach {url}: {reason}")]
+    Unreachable {
+        /// What was asked for.
+        url: String,
+        /// The innermost cause in words.
+        reason: String,
+    },
+    /// The server's certificate is not one that we trust.
+    #[error("the certificate of {url} is not trusted: {reason}")]
+    Untrusted {
+        /// What was asked for.
+        url: String,
+        /// What TLS said.
+        reason: String,
+    },
+    /// Something answered that is no Muster server, or a much newer one.
+    #[error("{url} answered something unexpected: {reason}")]
+    Unexpected {
+        /// What was asked for.
+        url: String,
+        /// What was wrong with the answer.
+        reason: String,
+    },
+    /// The URL is none, or its scheme is neither http nor https.
+    #[error("{0:?} is no URL of a server (http://… or https://…)")]
+    Url(String),
+}
+
+impl ClientError {
+    /// The HTTP status, if the server answered.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Problem(problem) => Some(problem.status),
+            _ => None,
+        }
+    }
+}
+
+/// A stream of hints. Who hears one reads again what it shows.
+#[derive(Debug)]
+pub struct Hints(reqwest::Response);
+
+impl Hints {
+    /// Waits until something changed; `false`: the stream ended. Signs of life are passed over.
+    pub async fn changed(&mut self) -> bool {
+        while let Ok(Some(piece)) = self.0.chunk().await {
+            if piece.windows(6).any(|window| window == b"event:") {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client for the server at `base` (scheme, host, port). `token` is sent as a bearer token.
+    pub fn new(base: &str, trust: &Trust, token: Option<String>) -> Result<Self, ClientError> {
+        let url = reqwest::Url::parse(base).map_err(|_| ClientError::Url(base.to_owned()))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(ClientError::Url(base.to_owned()));
+        }
+        let builder = reqwest::Client::builder()
+            .connect_timeout(Duration::from_secs(10))
+            .redirect(reqwest::redirect::Policy::none());
+        let builder = match trust.tls() {
+            Some(tls) => builder.tls_backend_preconfigured(tls),
+            None => builder,
+        };
+        let http = builder.build().map_err(|e| unreachable(base, &e))?;
+        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), token, trace: None })
+    }
+
+    /// Tells every request and answer to `trace`.
+    #[must_use]
+    pub fn with_trace(mut self, trace: Option<Trace>) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    /// The same server with another token.
+    #[must_use]
+    pub fn with_token(mut self, token: Option<String>) -> Self {
+        self.token = token;
+        self
+    }
+
+    /// The server's URL without a final slash.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// `POST /session`.
+    pub async fn login(&self, login: &Login) -> Result<Session, ClientError> {
+        self.send(Method::POST, "/session", Some(login)).await
+    }
+
+    /// `GET /session`.
+    pub async fn session(&self) -> Result<Session, ClientError> {
+        self.get("/session").await
+    }
+
+    /// `DELETE /session`.
+    pub async fn logout(&self) -> Result<(), ClientError> {
+        self.delete("/session").await
+    }
+
+    /// `GET /overview`.
+    pub async fn overview(&self) -> Result<Overview, ClientError> {
+        self.get("/overview").await
+    }
+
+    /// `GET /agents`.
+    pub async fn agents(&self, query: &AgentQuery) -> Result<AgentPage, ClientError> {
+        let path = match query.to_query_string() {
+            text if text.is_empty() => "/agents".to_owned(),
+            text => format!("/agents?{text}"),
+        };
+        self.get(&path).await
+    }
+
+    /// `GET /agents/{uid}`.
+    pub async fn agent(&self, uid: &str) -> Result<AgentDetail, ClientError> {
+        self.get(&format!("/agents/{}", path_part(uid))).await
+    }
+
+    /// `DELETE /agents/{uid}`.
+    pub async fn forget_agent(&self, uid: &str) -> Result<(), ClientError> {
+        self.delete(&format!("/agents/{}", path_part(uid))).await
+    }
+
+    /// `GET /tokens`.
+    pub async fn tokens(&self) -> Result<TokenList, ClientError> {
+        self.get("/tokens").await
+    }
+
+    /// `POST /tokens`.
+    pub async fn create_token(&self, token: &NewToken) -> Result<CreatedToken, ClientError> {
+        self.send(Method::POST, "/tokens", Some(token)).await
+    }
+
+    /// `DELETE /tokens/{id}`.
+    pub async fn revoke_token(&self, id: &str) -> Result<(), ClientError> {
+        self.delete(&format!("/tokens/{}", path_part(id))).await
+    }
+
+    /// `GET /events`: hints of what changed.
+    pub async fn events(&self) -> Result<Hints, ClientError> {
+        let request = self.request(Method::GET, "/events").header("accept", "text/event-stream");
+        self.answer("/events", request).await.map(Hints)
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.tell(|| format!("> {method} {}/api/v1{path}", self.base));
+        let request = self.http.request(method, format!("{}/api/v1{path}", self.base));
+        match &self.token {
+            Some(token) => {
+                self.tell(|| "> authorization: Bearer ***".to_owned());
+                request.bearer_auth(token)
+            }
+            None => request,
+        }
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.send(Method::GET, path, None::<&()>).await
+    }
+
+    async fn send<B: Serialize, T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&B>,
+    ) -> Result<T, ClientError> {
+        let request = self.request(method, path).timeout(Duration::from_secs(60));
+        let request = match body {
+            Some(body) => {
+                self.tell(|| format!("> {}", masked(&serde_json::to_string(body).unwrap_or_default())));
+                request.json(body)
+            }
+            None => request,
+        };
+        self.read(path, request).await
+    }
+
+    async fn delete(&self, path: &str) -> Result<(), ClientError> {
+        let request = self.request(Method::DELETE, path).timeout(Duration::from_secs(60));
+        self.answer(path, request).await.map(drop)
+    }
+
+    async fn read<T: DeserializeOwned>(&self, path: &str, request: RequestBuilder) -> Result<T, ClientError> {
+        let response = self.answer(path, request).await?;
+        let body = response.bytes().await.map_err(|e| unreachable(&self.base, &e))?;
+        self.tell(|| format!("< {}", masked(&String::from_utf8_lossy(&body))));
+        serde_json::from_slice(&body).map_err(|e| self.unexpected(path, e.to_string()))
+    }
+
+    async fn answer(&self, path: &str, request: RequestBuilder) -> Result<reqwest::Response, ClientError> {
+        let response = request.send().await.map_err(|e| unreachable(&self.base, &e))?;
+        let status = response.status();
+        self.tell(|| format!("< {status}"));
+        if status.is_success() {
+            return Ok(response);
+        }
+        let body = response.bytes().await.map_err(|e| unreachable(&self.base, &e))?;
+        self.tell(|| format!("< {}", masked(&String::from_utf8_lossy(&body))));
+        match serde_json::from_slice::<Problem>(&body) {
+            Ok(problem) => Err(ClientError::Problem(Box::new(problem))),
+            Err(_) => Err(self.unexpected(path, format!("HTTP {status} without problem details"))),
+        }
+    }
+
+    fn unexpected(&self, path: &str, reason: String) -> ClientError {
+        ClientError::Unexpected { url: format!("{}/api/v1{path}", self.base), reason }
+    }
+
+    fn tell(&self, line: impl FnOnce() -> String) {
+        if let Some(trace) = self.trace {
+            trace(&line());
+        }
+    }
+}
+
+/// What a user typed as a path segment or a query value: whatever could end it is percent-encoded.
+pub(crate) fn path_part(text: &str) -> String {
+    let mut part = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            part.push(char::from(byte));
+        } else {
+            part.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    part
+}
+
+fn unreachable(url: &str, error: &reqwest::Error) -> ClientError {
+    let mut cause: &dyn std::error::Error = error;
+    let mut reason = cause.to_string();
+    while let Some(next) = cause.source() {
+        cause = next;
+        reason = cause.to_string();
+        let tls = cause.downcast_ref::<rustls::Error>().or_else(|| {
+            let io = cause.downcast_ref::<std::io::Error>()?;
+            io.get_ref()?.downcast_ref::<rustls::Error>()
+        });
+        if let Some(rustls::Error::InvalidCertificate(why)) = tls {
+            return ClientError::Untrusted { url: url.to_owned(), reason: why.to_string() };
+        }
+    }
+    ClientError::Unreachable { url: url.to_owned(), reason }
+}
+
+/// JSON with the values of secret fields replaced.
+fn masked(json: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(json) {
+        Ok(mut value) => {
+            mask(&mut value);
+            value.to_string()
+        }
+        Err(_) => format!("({} bytes that are no JSON)", json.len()),
+    }
+}
+
+fn mask(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                if matches!(name.as_str(), "password" | "token" | "csrf") && value.is_string() {
+                    *value = "***".into();
+                } else {
+                    mask(value);
+                }
+            }
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(mask),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_in_a_trace_wherever_they_stand() {
+        let text = masked(r#"{"username":"a","password":"p","items":[{"token":"t","id":1}],"token":null}"#);
+        assert_eq!(
+            text,
+            r#"{"items":[{"id":1,"token":"***"}],"password":"***","token":null,"username":"a"}"#
+        );
+    }
+
+    #[test]
+    fn a_path_part_cannot_leave_its_segment() {
+        assert_eq!(path_part("../a?b#c/d"), "..%2Fa%3Fb%23c%2Fd");
+    }
+}

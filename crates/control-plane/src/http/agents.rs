@@ -1,0 +1,111 @@
+//! /api/v1/agents: the inventory.
+
+use api::agents::{AgentDetail, AgentPage};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use model::Selector;
+use opamp_proto::InstanceUid;
+use store::{AgentQuery, AgentSort, Forgotten, HealthFilter, SortKey};
+
+use super::context::Context;
+use super::problem::ApiError;
+use super::request::{LoggedIn, Parameters};
+
+const PARAMETERS: [&str; 8] = ["selector", "q", "state", "health", "replaced", "sort", "limit", "cursor"];
+/// Longer selectors and texts are refused before they are read.
+const MAX_TEXT: usize = 4096;
+
+/// `GET /agents`.
+pub(super) async fn list(
+    State(context): State<Context>,
+    _: LoggedIn,
+    parameters: Parameters,
+) -> Result<Json<AgentPage>, ApiError> {
+    Ok(Json(context.fleet.list(query(parameters)?).await?))
+}
+
+fn query(parameters: Parameters) -> Result<AgentQuery, ApiError> {
+    let parameters = parameters.only(&PARAMETERS)?;
+    for name in ["selector", "q", "cursor"] {
+        if parameters.get(name).is_some_and(|text| text.len() > MAX_TEXT) {
+            return Err(ApiError::parameter(name, format!("{name} is longer than {MAX_TEXT} bytes")));
+        }
+    }
+    let defaults = AgentQuery::default();
+    let selector = match parameters.get("selector") {
+        Some(text) => {
+            Selector::parse(text).map_err(|error| ApiError::parameter("selector", error.to_string()))?
+        }
+        None => Selector::everything(),
+    };
+    Ok(AgentQuery {
+        selector,
+        text: parameters.get("q").map(str::to_owned),
+        state: parameters.parse("state", "connected, silent or disconnected", |text| text.parse().ok())?,
+        health: parameters.parse("health", "healthy, unhealthy or unknown", health)?,
+        include_replaced: parameters
+            .parse("replaced", "true or false", |text| text.parse().ok())?
+            .unwrap_or(false),
+        sort: parameters.parse("sort", &sort_words(), AgentSort::parse)?.unwrap_or(defaults.sort),
+        cursor: parameters.parse("cursor", "the next_cursor of the page before", |text| text.parse().ok())?,
+        limit: parameters.parse("limit", "a number from 1 to 500", limit)?.unwrap_or(defaults.limit),
+    })
+}
+
+fn health(text: &str) -> Option<HealthFilter> {
+    match text {
+        "healthy" => Some(HealthFilter::Healthy),
+        "unhealthy" => Some(HealthFilter::Unhealthy),
+        "unknown" => Some(HealthFilter::Unknown),
+        _ => None,
+    }
+}
+
+fn sort_words() -> String {
+    let words = SortKey::ALL.map(SortKey::as_str).join(", ");
+    format!("one of {words}, with - before it for the reverse")
+}
+
+fn limit(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|limit| (1..=AgentQuery::MAX_LIMIT).contains(limit))
+}
+
+/// `GET /agents/{uid}`.
+pub(super) async fn show(
+    State(context): State<Context>,
+    _: LoggedIn,
+    Path(uid): Path<String>,
+) -> Result<Json<AgentDetail>, ApiError> {
+    let uid = instance_uid(&uid)?;
+    let agent = context.fleet.detail(uid).await?;
+    agent.map(Json).ok_or_else(|| unknown(uid))
+}
+
+/// `DELETE /agents/{uid}`.
+pub(super) async fn forget(
+    State(context): State<Context>,
+    who: LoggedIn,
+    Path(uid): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    who.must_be_admin()?;
+    let uid = instance_uid(&uid)?;
+    match context.fleet.forget(uid).await? {
+        Forgotten::Done => {
+            tracing::info!(agent = %uid, user = %who.session.user_name, "agent {uid} was forgotten");
+            Ok(StatusCode::NO_CONTENT)
+        }
+        Forgotten::Connected => Err(ApiError::conflict(
+            "the agent is connected and would only come back: stop it first, or revoke its token",
+        )),
+        Forgotten::Unknown => Err(unknown(uid)),
+    }
+}
+
+fn instance_uid(text: &str) -> Result<InstanceUid, ApiError> {
+    text.parse().map_err(|error: opamp_proto::uid::InvalidUid| ApiError::parameter("uid", error.to_string()))
+}
+
+fn unknown(uid: InstanceUid) -> ApiError {
+    ApiError::not_found(format!("there is no agent {uid}"))
+}

@@ -1,0 +1,62 @@
+//! What the handlers work with: made once when the server begins to serve.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use opamp_server::Server;
+use store::Store;
+use tokio::sync::Semaphore;
+
+use super::client_address::TrustedProxies;
+use crate::auth::{LoginThrottle, Passwords};
+use crate::events::Hub;
+use crate::fleet::Fleet;
+use crate::opamp::{Credentials, Endpoint};
+
+/// Event streams that can be open at once.
+pub(crate) const MAX_STREAMS: usize = 256;
+
+/// Shared by all handlers; clones are cheap.
+#[derive(Debug, Clone)]
+pub(crate) struct Context(Arc<Inner>);
+
+/// What a context holds.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) fleet: Fleet,
+    pub(crate) server: Server<Endpoint>,
+    pub(crate) credentials: Arc<Credentials>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) passwords: Passwords,
+    pub(crate) throttle: LoginThrottle,
+    pub(crate) proxies: TrustedProxies,
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) started: Instant,
+    pub(crate) about: About,
+}
+
+/// What the server says of itself.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    pub(crate) version: String,
+    pub(crate) ca_fingerprint: Option<String>,
+    pub(crate) opamp_endpoint: String,
+    pub(crate) public_url: String,
+    /// Whether the console is reached over TLS: cookies are then `Secure`.
+    pub(crate) secure: bool,
+}
+
+impl Context {
+    pub(crate) fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+}
+
+impl std::ops::Deref for Context {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}

@@ -1,0 +1,105 @@
+//! /api/v1/events: hints of what changed, as server-sent events. A stream ends with its session.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::Stream;
+use model::TokenHash;
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use super::context::{Context, MAX_STREAMS};
+use super::problem::ApiError;
+use super::request::LoggedIn;
+use crate::clock;
+use crate::events::{EventId, Next};
+
+/// A comment is sent when nothing else was for so long, so that both ends notice a dead connection; the session is
+/// looked at as often.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// `GET /events`.
+pub(super) async fn follow(
+    State(context): State<Context>,
+    who: LoggedIn,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let permit = context.streams.clone().try_acquire_owned().map_err(|_| {
+        ApiError::unavailable(
+            format!("{MAX_STREAMS} event streams are open already"),
+            Duration::from_secs(30),
+        )
+    })?;
+    let (newest, now) = context.hub.listen();
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let after = match last {
+        None => now,
+        // An id that is none of ours stands for a past that we do not know.
+        Some(text) => text.parse().unwrap_or(EventId { epoch: 0, seq: 0 }),
+    };
+    let follower = Follower { context, newest, after, hash: who.session.hash, is_new: true, _permit: permit };
+    let mut response = Sse::new(events(follower)).into_response();
+    // Proxies that buffer would turn a live stream into a late one.
+    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+struct Follower {
+    context: Context,
+    newest: watch::Receiver<u64>,
+    after: EventId,
+    hash: TokenHash,
+    is_new: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> {
+    futures_util::stream::unfold(follower, |mut follower| async move {
+        let event = follower.next().await?;
+        Some((Ok(event), follower))
+    })
+}
+
+impl Follower {
+    /// The next event; `None` ends the stream.
+    async fn next(&mut self) -> Option<Event> {
+        if std::mem::take(&mut self.is_new) {
+            // At once, so that the client knows that it is connected and where it stands.
+            return Some(Event::default().comment("hello").retry(Duration::from_secs(2)));
+        }
+        loop {
+            self.newest.borrow_and_update();
+            if let Some(next) = self.context.hub.next(self.after) {
+                return Some(self.tell(next));
+            }
+            match tokio::time::timeout(KEEP_ALIVE, self.newest.changed()).await {
+                Ok(Ok(())) => {}
+                // The hub is gone: the server stops.
+                Ok(Err(_)) => return None,
+                Err(_) => {
+                    let session = self.context.store.session(self.hash, clock::now()).await;
+                    return session.ok().flatten().map(|_| Event::default().comment("keep-alive"));
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, next: Next) -> Event {
+        match next {
+            Next::Agents(id, uids) => {
+                self.after = id;
+                let uids: Vec<String> = uids.iter().map(ToString::to_string).collect();
+                Event::default().event("agents").id(id.to_string()).data(json!({ "uids": uids }).to_string())
+            }
+            Next::Reset(id) => {
+                self.after = id;
+                Event::default().event("reset").id(id.to_string()).data("{}")
+            }
+        }
+    }
+}

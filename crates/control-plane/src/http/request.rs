@@ -1,0 +1,148 @@
+//! What handlers ask of a request: who sent it, from where, with which body and parameters. Whatever is wrong is
+//! answered with problem details.
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
+use axum::http::{Method, header, request::Parts};
+use model::{Role, Session};
+use serde::de::DeserializeOwned;
+
+use super::client_address::Client;
+use super::context::Context;
+use super::problem::ApiError;
+use super::serve::PeerAddress;
+use crate::auth::Presented;
+use crate::clock;
+
+/// The longest body that any resource takes.
+pub(crate) const MAX_BODY: usize = 64 * 1024;
+
+/// Someone who is logged in; a write was proved to be meant.
+#[derive(Clone)]
+pub(crate) struct LoggedIn {
+    pub(crate) session: Session,
+    pub(crate) presented: Presented,
+}
+
+impl LoggedIn {
+    /// Writes are for administrators.
+    pub(crate) fn must_be_admin(&self) -> Result<(), ApiError> {
+        match self.session.role {
+            Role::Admin => Ok(()),
+            Role::Viewer => Err(ApiError::forbidden("only an administrator may do this")),
+        }
+    }
+}
+
+impl FromRequestParts<Context> for LoggedIn {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, ApiError> {
+        let presented = Presented::find(&parts.headers).ok_or_else(ApiError::not_logged_in)?;
+        let session = context.store.session(presented.secret().hash(), clock::now()).await?;
+        let session = session.ok_or_else(ApiError::not_logged_in)?;
+        let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+        if !is_read && !presented.may_write(&parts.headers) {
+            return Err(ApiError::csrf());
+        }
+        Ok(Self { session, presented })
+    }
+}
+
+impl FromRequestParts<Context> for Client {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, ApiError> {
+        let peer = parts.extensions.get::<ConnectInfo<PeerAddress>>().map(|info| info.0.0);
+        let peer = peer.unwrap_or_else(|| ([0, 0, 0, 0], 0).into());
+        Ok(context.proxies.client(peer, &parts.headers))
+    }
+}
+
+/// A JSON body.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let media = media.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+        if !media.eq_ignore_ascii_case("application/json") {
+            return Err(ApiError::not_json());
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
+            BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
+                ApiError::too_large(MAX_BODY)
+            }
+            other => ApiError::malformed(format!("the body could not be read: {other}")),
+        })?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| invalid(&error))
+    }
+}
+
+fn invalid(error: &serde_json::Error) -> ApiError {
+    let text = error.to_string();
+    match error.classify() {
+        serde_json::error::Category::Data => ApiError::unprocessable(named_field(&text), text),
+        _ => ApiError::malformed(format!("the body is no JSON: {text}")),
+    }
+}
+
+/// serde names a field in backticks where one is missing or unknown.
+fn named_field(text: &str) -> Option<String> {
+    let about_a_field = text.starts_with("missing field") || text.starts_with("unknown field");
+    about_a_field.then(|| text.split('`').nth(1).map(str::to_owned)).flatten()
+}
+
+/// The query parameters, each with its name. Unknown and repeated ones are refused by whoever reads them.
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Parameters {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+        let pairs = pairs.map_err(|error| ApiError::parameter("query", error.to_string()))?;
+        Ok(Self(pairs.0))
+    }
+}
+
+impl Parameters {
+    /// Refuses parameters that are not among `known`, and those that occur twice.
+    pub(crate) fn only(self, known: &[&str]) -> Result<Self, ApiError> {
+        for (place, (name, _)) in self.0.iter().enumerate() {
+            if !known.contains(&name.as_str()) {
+                let name: String = name.chars().take(64).collect();
+                let detail = format!("there is no parameter {name:?}, there are: {}", known.join(", "));
+                return Err(ApiError::parameter(name, detail));
+            }
+            if self.0[..place].iter().any(|(earlier, _)| earlier == name) {
+                return Err(ApiError::parameter(name, format!("{name} is given twice")));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The value of a parameter; an empty one counts as not given.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().find(|(candidate, _)| candidate == name)?;
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// The value of a parameter as another type; `words` says what it may be.
+    pub(crate) fn parse<T>(
+        &self,
+        name: &str,
+        words: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, ApiError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let wrong = || {
+            let text: String = text.chars().take(64).collect();
+            ApiError::parameter(name, format!("{name} is {text:?}, it must be {words}"))
+        };
+        read(text).map(Some).ok_or_else(wrong)
+    }
+}

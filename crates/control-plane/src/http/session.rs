@@ -1,0 +1,113 @@
+//! /api/v1/session: log in, ask who one is, log out.
+
+use std::time::Duration;
+
+use api::session::{Login, Session, User};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use model::TokenHash;
+use store::NewSession;
+use zeroize::Zeroizing;
+
+use super::client_address::Client;
+use super::context::Context;
+use super::problem::ApiError;
+use super::request::{Body, LoggedIn};
+use crate::auth::{COOKIE, SessionSecret, Verdict};
+use crate::clock::{self, rfc3339};
+
+/// A working day with room on both sides; the cookie does not outlive it.
+const CONSOLE_LIFETIME: Duration = Duration::from_secs(14 * 3600);
+/// A command line is logged in for a month.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(30 * 86_400);
+/// Longer names and passwords are not looked at.
+const MAX_TEXT: usize = 256;
+
+/// `POST /session`.
+pub(super) async fn log_in(
+    State(context): State<Context>,
+    client: Client,
+    Body(login): Body<Login>,
+) -> Result<Response, ApiError> {
+    let Login { username, password, want_token } = login;
+    let password = Zeroizing::new(password);
+    for (field, text) in [("username", username.as_str()), ("password", password.as_str())] {
+        if text.is_empty() || text.len() > MAX_TEXT {
+            let detail = format!("{field} must have 1 to {MAX_TEXT} bytes");
+            return Err(ApiError::unprocessable(Some(field.to_owned()), detail));
+        }
+    }
+    let user = verify(&context, client, &username, password).await?;
+    let secret = SessionSecret::generate().map_err(|error| ApiError::internal(&error))?;
+    let lifetime = if want_token { TOKEN_LIFETIME } else { CONSOLE_LIFETIME };
+    let created_at = clock::now();
+    let expires_at = created_at.after(lifetime);
+    let csrf_hash = TokenHash::of(&secret.csrf());
+    let session = NewSession { hash: secret.hash(), user: user.id, csrf_hash, created_at, expires_at };
+    context.store.create_session(session).await?;
+    tracing::info!(user = %user.name, address = %client.address.ip(), "user {} logged in", user.name);
+    let answer = Session {
+        user: User { name: user.name, role: user.role.as_str().to_owned() },
+        csrf: secret.csrf(),
+        expires_at: rfc3339(expires_at),
+        token: want_token.then(|| secret.as_str().to_owned()),
+    };
+    // Who wants a token keeps it; a cookie beside it would be a second key to the same door.
+    let cookie = (!want_token).then(|| cookie(&context, client, secret.as_str(), lifetime));
+    Ok((cookie.unwrap_or_default(), Json(answer)).into_response())
+}
+
+/// Checks a login against the budgets, then the password.
+async fn verify(
+    context: &Context,
+    client: Client,
+    username: &str,
+    password: Zeroizing<String>,
+) -> Result<model::User, ApiError> {
+    let address = client.address.ip();
+    context.throttle.take(address, username, clock::now()).map_err(ApiError::too_many)?;
+    let user = context.store.user_by_name(username).await?;
+    let hash = user.as_ref().map(|user| user.password_hash.clone());
+    match (context.passwords.verify(password, hash).await, user) {
+        (Verdict::Right, Some(user)) => {
+            context.throttle.give_back(address, username);
+            Ok(user)
+        }
+        (Verdict::Busy, _) => Err(ApiError::too_many(Duration::from_secs(2))),
+        _ => {
+            // The name that was tried may be a password typed into the wrong field.
+            tracing::warn!(%address, "a login from {address} failed");
+            Err(ApiError::wrong_login())
+        }
+    }
+}
+
+fn cookie(context: &Context, client: Client, value: &str, lifetime: Duration) -> HeaderMap {
+    let secure = if context.about.secure || client.secure { "; Secure" } else { "" };
+    let seconds = lifetime.as_secs();
+    let text = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+    let value = HeaderValue::try_from(text).ok();
+    value.into_iter().map(|value| (header::SET_COOKIE, value)).collect()
+}
+
+/// `GET /session`.
+pub(super) async fn show(who: LoggedIn) -> Json<Session> {
+    Json(Session {
+        user: User { name: who.session.user_name, role: who.session.role.as_str().to_owned() },
+        csrf: who.presented.secret().csrf(),
+        expires_at: rfc3339(who.session.expires_at),
+        token: None,
+    })
+}
+
+/// `DELETE /session`.
+pub(super) async fn log_out(
+    State(context): State<Context>,
+    client: Client,
+    who: LoggedIn,
+) -> Result<Response, ApiError> {
+    context.store.delete_session(who.session.hash).await?;
+    Ok((StatusCode::NO_CONTENT, cookie(&context, client, "", Duration::ZERO)).into_response())
+}

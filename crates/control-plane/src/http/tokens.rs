@@ -1,0 +1,107 @@
+//! /api/v1/tokens: enrolment tokens. Making and revoking one is durable before the answer leaves, and reaches the
+//! connections of agents at once.
+
+use std::time::Duration;
+
+use api::tokens::{CreatedToken, NewToken, Token, TokenList};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use model::{Credential, CredentialId, EnrolmentToken};
+use opamp_server::CloseReason;
+use store::{Mark, NewCredential};
+
+use super::context::Context;
+use super::problem::ApiError;
+use super::request::{Body, LoggedIn};
+use crate::clock::{self, rfc3339};
+
+/// Longest label, in characters.
+const MAX_LABEL: usize = 100;
+/// A hundred years: "never" by another name, and sums of moments stay in range.
+const MAX_LIFE: u64 = 100 * 366 * 86_400;
+
+/// `GET /tokens`.
+pub(super) async fn list(State(context): State<Context>, _: LoggedIn) -> Result<Json<TokenList>, ApiError> {
+    context.store.touch_credentials(context.credentials.take_uses()).await?;
+    let tokens = context.store.credentials().await?;
+    Ok(Json(TokenList { items: tokens.into_iter().map(token).collect() }))
+}
+
+/// `POST /tokens`.
+pub(super) async fn create(
+    State(context): State<Context>,
+    who: LoggedIn,
+    Body(new): Body<NewToken>,
+) -> Result<(StatusCode, Json<CreatedToken>), ApiError> {
+    who.must_be_admin()?;
+    let NewToken { label, expires_in_seconds } = new;
+    let label = label.trim().to_owned();
+    if label.is_empty() || label.chars().count() > MAX_LABEL || label.chars().any(char::is_control) {
+        let detail = format!("label must have 1 to {MAX_LABEL} characters and none that cannot be seen");
+        return Err(ApiError::unprocessable(Some("label".to_owned()), detail));
+    }
+    if expires_in_seconds.is_some_and(|seconds| !(1..=MAX_LIFE).contains(&seconds)) {
+        let detail =
+            format!("expires_in_seconds must be 1 to {MAX_LIFE}, or absent for a token that never expires");
+        return Err(ApiError::unprocessable(Some("expires_in_seconds".to_owned()), detail));
+    }
+    let text = crate::random::bytes()
+        .map(EnrolmentToken::from_random)
+        .map_err(|error| ApiError::internal(&error))?;
+    let created_at = clock::now();
+    let expires_at = expires_in_seconds.map(|seconds| created_at.after(Duration::from_secs(seconds)));
+    let hash = text.hash();
+    let credential =
+        context.store.create_credential(NewCredential { label, hash, created_at, expires_at }).await?;
+    context.credentials.add(hash, &credential);
+    tracing::info!(token = credential.id.0, user = %who.session.user_name, "enrolment token {} was made", credential.id);
+    let created = CreatedToken { item: token(credential), token: text.as_str().to_owned() };
+    Ok((StatusCode::CREATED, Json(created)))
+}
+
+/// `DELETE /tokens/{id}`: revokes it and ends the sessions that it let in (REVOKE-2).
+pub(super) async fn revoke(
+    State(context): State<Context>,
+    who: LoggedIn,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    who.must_be_admin()?;
+    let number = id.parse().map_err(|_| ApiError::parameter("id", "the id of a token is a number"))?;
+    let id = CredentialId(number);
+    let revoked = context.store.revoke_credential(id, clock::now()).await?;
+    if revoked.is_none() {
+        return Err(ApiError::not_found(format!("there is no enrolment token {id}")));
+    }
+    context.credentials.revoke(id);
+    tracing::info!(token = id.0, user = %who.session.user_name, "enrolment token {id} was revoked");
+    end_sessions(&context, id);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Closes the WebSockets with 1008. A polling agent has no connection: it is marked as gone, and its next request
+/// is answered with 401 (REVOKE-3).
+fn end_sessions(context: &Context, id: CredentialId) {
+    let now = clock::now();
+    context.server.agents().for_each(|agent| {
+        if agent.principal().credential.id == id {
+            agent.close(CloseReason::Policy);
+            if agent.transport() == opamp_server::Transport::Http {
+                context.server.handler().mark(agent, Mark::Disconnected(now));
+            }
+        }
+    });
+}
+
+fn token(credential: Credential) -> Token {
+    let Credential { id, label, created_at, expires_at, revoked_at, last_used_at, agents } = credential;
+    Token {
+        id: id.to_string(),
+        label,
+        created_at: rfc3339(created_at),
+        expires_at: expires_at.map(rfc3339),
+        revoked_at: revoked_at.map(rfc3339),
+        last_used_at: last_used_at.map(rfc3339),
+        agents,
+    }
+}

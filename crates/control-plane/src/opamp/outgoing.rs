@@ -1,0 +1,117 @@
+//! What agents reported and the store does not have yet: a list of agents, each with its change. An agent that
+//! changes ten times in a second is written once. Bounded in bytes: beyond the bound agents are asked to wait.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::UnixMillis;
+use opamp_proto::Part;
+use store::AgentWrite;
+use tokio::sync::Notify;
+
+use super::endpoint::LiveAgent;
+
+/// So many changed agents are written before the second is over.
+pub(crate) const FULL_BATCH: usize = 5_000;
+/// Reported bytes that may wait for the store.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// The changes that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    changed: Mutex<Vec<Arc<LiveAgent>>>,
+    bytes: AtomicUsize,
+    failing: AtomicBool,
+    full: Notify,
+}
+
+impl Outgoing {
+    /// Adds to the change of an agent.
+    pub(crate) fn push(
+        &self,
+        agent: &Arc<LiveAgent>,
+        make: impl FnOnce() -> AgentWrite,
+        add: impl FnOnce(&mut AgentWrite),
+    ) {
+        let mut pending = agent.data().pending();
+        let is_new = pending.is_none();
+        let write = pending.get_or_insert_with(|| Box::new(make()));
+        let before = if is_new { 0 } else { weight(write) };
+        add(write);
+        let after = weight(write);
+        drop(pending);
+        // A part that replaces a longer one makes the sum smaller.
+        self.bytes.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+        if is_new {
+            let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+            changed.push(agent.clone());
+            let is_full = changed.len() == FULL_BATCH;
+            drop(changed);
+            if is_full {
+                self.full.notify_one();
+            }
+        }
+    }
+
+    /// Takes everything that waits.
+    pub(crate) fn drain(&self) -> Vec<AgentWrite> {
+        let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+        changed.iter().filter_map(|agent| agent.data().pending().take()).map(|write| *write).collect()
+    }
+
+    /// These were written, or are not wanted any more.
+    pub(crate) fn done(&self, writes: &[AgentWrite]) {
+        let bytes: usize = writes.iter().map(weight).sum();
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Two changes became one.
+    pub(crate) fn replaced(&self, before: &[AgentWrite], after: &AgentWrite) {
+        let before: usize = before.iter().map(weight).sum();
+        self.bytes.fetch_sub(before.saturating_sub(weight(after)), Ordering::Relaxed);
+    }
+
+    /// Resolves when a full batch waits.
+    pub(crate) async fn full(&self) {
+        self.full.notified().await;
+    }
+
+    /// Whether no more can be taken.
+    pub(crate) fn is_over(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) > MAX_BYTES
+    }
+
+    /// Notes whether the store takes writes.
+    pub(crate) fn set_failing(&self, failing: bool) {
+        self.failing.store(failing, Ordering::Relaxed);
+    }
+
+    /// Whether the store does not take writes at the moment.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+}
+
+/// What a change weighs in memory.
+fn weight(write: &AgentWrite) -> usize {
+    size_of::<AgentWrite>() + write.parts.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
+}
+
+/// Adds a later change of the same session to an earlier one.
+pub(crate) fn merge(earlier: &mut AgentWrite, later: AgentWrite) {
+    let AgentWrite { uid: _, epoch, last_seen, sequence_num, capabilities, session, mark, parts } = later;
+    earlier.epoch = epoch;
+    earlier.last_seen = UnixMillis(earlier.last_seen.0.max(last_seen.0));
+    earlier.sequence_num = sequence_num;
+    earlier.capabilities = capabilities.or(earlier.capabilities);
+    if session.is_some() {
+        earlier.session = session;
+        earlier.mark = None;
+    }
+    earlier.mark = mark.or(earlier.mark);
+    for part in Part::ALL {
+        if let Some(bytes) = parts.get(part) {
+            earlier.parts.set(part, Some(bytes.clone()));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What is kept with each live agent beside its session: which session it is, what is not written yet, and its
+//! rhythm. Small, since there is one for each of a hundred thousand agents.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use model::UnixMillis;
+use model::state::PollGap;
+use store::AgentWrite;
+
+/// Kept with each live agent.
+#[derive(Debug, Default)]
+pub(crate) struct AgentState {
+    /// The number of the session on this server; 0 before the agent was admitted.
+    session: AtomicU64,
+    since: AtomicI64,
+    /// Whether the first report was written with the enrolment.
+    enrolled: AtomicBool,
+    silent: AtomicBool,
+    pending: Mutex<Option<Box<AgentWrite>>>,
+    rhythm: Mutex<Rhythm>,
+}
+
+/// When a polling agent comes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Rhythm {
+    /// When it was heard last, as far as the silence task looked.
+    pub(crate) heard: UnixMillis,
+    /// The gap that it keeps.
+    pub(crate) gap: PollGap,
+}
+
+impl AgentState {
+    /// The agent was admitted as this session; `enrolled`: its first report is written already.
+    pub(crate) fn admit(&self, session: u64, since: UnixMillis, enrolled: bool) {
+        self.since.store(since.0, Ordering::Relaxed);
+        self.enrolled.store(enrolled, Ordering::Relaxed);
+        self.session.store(session, Ordering::Release);
+    }
+
+    /// The number of the session.
+    pub(crate) fn session(&self) -> u64 {
+        self.session.load(Ordering::Acquire)
+    }
+
+    /// When the session began.
+    pub(crate) fn since(&self) -> UnixMillis {
+        UnixMillis(self.since.load(Ordering::Relaxed))
+    }
+
+    /// Whether the first report was written with the enrolment.
+    pub(crate) fn was_enrolled(&self) -> bool {
+        self.enrolled.load(Ordering::Relaxed)
+    }
+
+    /// Whether the agent is overdue.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.silent.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether it is overdue; whether that is news.
+    pub(crate) fn set_silent(&self, silent: bool) -> bool {
+        self.silent.swap(silent, Ordering::Relaxed) != silent
+    }
+
+    /// What is not written yet.
+    pub(crate) fn pending(&self) -> MutexGuard<'_, Option<Box<AgentWrite>>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its rhythm.
+    pub(crate) fn rhythm(&self) -> MutexGuard<'_, Rhythm> {
+        self.rhythm.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
