@@ -1,18 +1,52 @@
-//! The muster binary.
+//! The muster binary: `muster server` and `muster dev`, and the operator's commands, which talk to a server's API.
+//! Reading order: [`cli`] (every command and flag), [`failure`] (exit codes); then one module for each command.
 
 mod bench;
+mod cli;
+mod command;
+mod context;
+mod dev;
+mod failure;
+mod logging;
+mod output;
+mod ready_file;
+mod server;
+
+use std::process::ExitCode;
 
 use clap::Parser;
 
-#[derive(Debug, Parser)]
-#[command(name = "muster", version)]
-enum Cli {
-    /// Measure what agents cost a server
-    Bench(bench::Args),
+use cli::{Cli, Command};
+use failure::{Code, Failure};
+
+/// Less memory than the system's allocator for many small sessions, and no slower.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // Several parts of the program could bring a provider of their own: the choice is made here.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse() {
-        Cli::Bench(args) => bench::run(args),
+fn run(cli: Cli) -> Result<(), Failure> {
+    let debug = cli.debug;
+    match cli.command {
+        Command::Server(args) => server::run(args, debug),
+        Command::Dev(args) => dev::run(args, debug),
+        Command::Login(args) => command::login(args, debug),
+        Command::Logout(args) => command::logout(&args, debug),
+        Command::Agents(args) => command::agents(args, debug),
+        Command::Tokens(args) => command::tokens(args, debug),
+        Command::Admin(args) => command::admin(args),
+        Command::Bench(args) => {
+            bench::run(args).map_err(|error| Failure::new(Code::Failed, format!("{error:#}")))
+        }
+        Command::Completion(args) => command::completion(&args),
+        Command::Version => command::version(),
     }
 }

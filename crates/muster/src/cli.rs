@@ -1,0 +1,350 @@
+//! Every command and flag. Each flag of `server` and `dev` can also be set as an environment variable.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::bench;
+use crate::logging::LogFormat;
+
+/// Control plane for OpAMP agents
+#[derive(Debug, Parser)]
+#[command(name = "muster", version, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Show more: the server's debug log, or a command's exchange with the server (secrets masked)
+    #[arg(long, global = true, env = "MUSTER_DEBUG")]
+    pub(crate) debug: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server
+    Server(ServerArgs),
+    /// Run a server on this machine with a demo agent, to look around
+    Dev(DevArgs),
+    /// Log in to a server and remember it
+    Login(LoginArgs),
+    /// End the session of the current context and forget it
+    Logout(Connection),
+    /// List agents, or show one
+    Agents(AgentsArgs),
+    /// Enrolment tokens: what agents connect with
+    Tokens(TokensArgs),
+    /// Work on the server's data at its own machine
+    Admin(AdminArgs),
+    /// Measure what agents cost a server
+    Bench(bench::Args),
+    /// Print a completion script for a shell
+    Completion(CompletionArgs),
+    /// Print the version
+    Version,
+}
+
+/// `muster server`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServerArgs {
+    /// Where everything is kept; made on the first start
+    #[arg(long, env = "MUSTER_DATA_DIR", default_value = "./muster-data")]
+    pub(crate) data_dir: PathBuf,
+    /// Where agents connect
+    #[arg(long, env = "MUSTER_OPAMP_LISTEN", default_value = "0.0.0.0:4320", value_name = "ADDRESS")]
+    pub(crate) opamp_listen: String,
+    /// Where console and API are
+    #[arg(long, env = "MUSTER_LISTEN", default_value = "0.0.0.0:5050", value_name = "ADDRESS")]
+    pub(crate) listen: String,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    /// No TLS; only with loopback addresses
+    #[arg(long, env = "MUSTER_INSECURE_HTTP")]
+    pub(crate) insecure_http: bool,
+    /// The console's URL as people and agents see it, such as https://muster.example.org
+    #[arg(long, env = "MUSTER_PUBLIC_URL", value_name = "URL")]
+    pub(crate) public_url: Option<String>,
+    /// Certificate chain of your own, PEM; read again when it changes
+    #[arg(long, env = "MUSTER_TLS_CERT", value_name = "FILE")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key, PEM
+    #[arg(long, env = "MUSTER_TLS_KEY", value_name = "FILE")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Address or network of a reverse proxy whose X-Forwarded headers are believed; can be given several times
+    #[arg(long, env = "MUSTER_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
+    pub(crate) trusted_proxy: Vec<String>,
+}
+
+/// What `server` and `dev` share.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CommonArgs {
+    /// Key that secrets are sealed with; master.key in the data directory if absent. Keep it off your back-ups
+    #[arg(long, env = "MUSTER_KEY_FILE", value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// Largest OpAMP message after decompression, up to 64MiB
+    #[arg(long, env = "MUSTER_MAX_MESSAGE", default_value = "16MiB", value_name = "SIZE")]
+    pub(crate) max_message: String,
+    /// How many agents may be known; 0: as many as come
+    #[arg(long, env = "MUSTER_MAX_AGENTS", default_value_t = 0, value_name = "COUNT")]
+    pub(crate) max_agents: u64,
+    /// How long a disconnected agent is remembered (90s, 15m, 12h, 30d); 0: for ever
+    #[arg(long, env = "MUSTER_AGENT_EXPIRY", default_value = "30d", value_name = "DURATION")]
+    pub(crate) agent_expiry: String,
+    /// Threads that serve agents; as many as there are cores if absent
+    #[arg(long, env = "MUSTER_AGENT_THREADS", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) agent_threads: Option<u16>,
+    /// Write addresses and first logins as JSON to this file (mode 0600) once the server listens
+    #[arg(long, env = "MUSTER_READY_FILE", value_name = "FILE")]
+    pub(crate) ready_file: Option<PathBuf>,
+    /// How logs look
+    #[arg(long, env = "MUSTER_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// `muster dev`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DevArgs {
+    /// Where everything is kept
+    #[arg(long, env = "MUSTER_DATA_DIR", default_value = "./var/dev")]
+    pub(crate) data_dir: PathBuf,
+    /// Where agents connect; another port is taken if this one is not free
+    #[arg(long, env = "MUSTER_OPAMP_LISTEN", default_value = "127.0.0.1:4320", value_name = "ADDRESS")]
+    pub(crate) opamp_listen: String,
+    /// Where console and API are; another port is taken if this one is not free
+    #[arg(long, env = "MUSTER_LISTEN", default_value = "127.0.0.1:5050", value_name = "ADDRESS")]
+    pub(crate) listen: String,
+    /// Start no demo agent
+    #[arg(long, env = "MUSTER_NO_DEMO_AGENT")]
+    pub(crate) no_demo_agent: bool,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+/// Which server to talk to.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Connection {
+    /// The server's URL; the current context's if absent
+    #[arg(long, env = "MUSTER_URL", value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// API token; the context's if absent
+    #[arg(long, env = "MUSTER_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// SHA-256 of the server's or its authority's public key, as the server prints it
+    #[arg(long, env = "MUSTER_FINGERPRINT", value_name = "HEX")]
+    pub(crate) fingerprint: Option<String>,
+    /// The context to use instead of the current one
+    #[arg(long, env = "MUSTER_CONTEXT", value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+/// `muster login`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoginArgs {
+    /// The server's URL, such as https://muster.example.org:5050
+    #[arg(env = "MUSTER_URL", value_name = "URL")]
+    pub(crate) url: String,
+    /// User name
+    #[arg(long, short, default_value = "admin")]
+    pub(crate) user: String,
+    /// Read the password from standard input, not from the terminal
+    #[arg(long)]
+    pub(crate) password_stdin: bool,
+    /// SHA-256 of the server's or its authority's public key, as the server prints it
+    #[arg(long, env = "MUSTER_FINGERPRINT", value_name = "HEX")]
+    pub(crate) fingerprint: Option<String>,
+    /// Name of the context; the URL's host if absent
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+/// `muster agents`.
+#[derive(Debug, Args)]
+pub(crate) struct AgentsArgs {
+    #[command(subcommand)]
+    pub(crate) verb: AgentsVerb,
+}
+
+/// What to do with agents.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsVerb {
+    /// List agents
+    List(AgentsList),
+    /// Show one agent in full
+    Show(AgentsShow),
+}
+
+/// `muster agents list`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AgentsList {
+    /// Only agents with these attributes: `service.name=web,env in (prod,stage),!canary`
+    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    pub(crate) selector: Option<String>,
+    /// Only agents whose name, host or ids hold this text
+    #[arg(long, short = 'q', value_name = "TEXT")]
+    pub(crate) query: Option<String>,
+    /// Only agents in this state: connected, silent or disconnected
+    #[arg(long, value_name = "STATE")]
+    pub(crate) state: Option<String>,
+    /// Only agents of this health: healthy, unhealthy or unknown
+    #[arg(long, value_name = "HEALTH")]
+    pub(crate) health: Option<String>,
+    /// Also agents that others have replaced
+    #[arg(long)]
+    pub(crate) replaced: bool,
+    /// Order: name, last_seen, state, health or connected_since; with - before it reversed
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    pub(crate) sort: Option<String>,
+    /// At most so many agents
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: Option<u32>,
+    /// Print again whenever something changes
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+/// `muster agents show`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AgentsShow {
+    /// The agent's instance_uid, or its beginning if that is unique
+    pub(crate) instance_uid: String,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+/// `muster tokens`.
+#[derive(Debug, Args)]
+pub(crate) struct TokensArgs {
+    #[command(subcommand)]
+    pub(crate) verb: TokensVerb,
+}
+
+/// What to do with tokens.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokensVerb {
+    /// List tokens
+    List(TokensList),
+    /// Make a token and print it, once
+    Create(TokensCreate),
+    /// Revoke a token: its agents are disconnected at once
+    Revoke(TokensRevoke),
+}
+
+/// `muster tokens list`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TokensList {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+/// `muster tokens create`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TokensCreate {
+    /// What it is for
+    pub(crate) label: String,
+    /// After this time it enrols nobody new (90s, 15m, 12h, 30d); agents that it enrolled stay
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) expires: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+/// `muster tokens revoke`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TokensRevoke {
+    /// The token's id, as the list shows it
+    pub(crate) id: String,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+/// `muster admin`.
+#[derive(Debug, Args)]
+pub(crate) struct AdminArgs {
+    #[command(subcommand)]
+    pub(crate) verb: AdminVerb,
+}
+
+/// What to do at the machine.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdminVerb {
+    /// Print a new password for a user and end the user's sessions
+    ResetLogin(ResetLogin),
+}
+
+/// `muster admin reset-login`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ResetLogin {
+    /// The server's data directory
+    #[arg(long, env = "MUSTER_DATA_DIR", default_value = "./muster-data")]
+    pub(crate) data_dir: PathBuf,
+    /// The user
+    #[arg(long, short, default_value = "admin")]
+    pub(crate) user: String,
+}
+
+/// `muster completion`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// How to print.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Output {
+    /// Table for people, json and yaml as the API has it, name for scripts
+    #[arg(long = "output", short = 'o', value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+/// A way to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people; may change.
+    Table,
+    /// The API's JSON; stable.
+    Json,
+    /// The same as YAML.
+    Yaml,
+    /// Ids only, one per line.
+    Name,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_flag_of_the_server_has_an_environment_variable() {
+        let command = Cli::command();
+        for name in ["server", "dev"] {
+            let sub = command.find_subcommand(name).unwrap();
+            for argument in sub.get_arguments().filter(|argument| argument.get_long() != Some("help")) {
+                let env = argument.get_env().unwrap_or_else(|| panic!("{argument} has none"));
+                let expected =
+                    format!("MUSTER_{}", argument.get_long().unwrap().replace('-', "_").to_uppercase());
+                assert_eq!(env.to_str(), Some(expected.as_str()));
+            }
+        }
+    }
+}

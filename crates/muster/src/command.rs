@@ -1,0 +1,46 @@
+//! The operator's commands: each talks to the API of a server, except `admin`, which works on the data itself.
+
+mod agents;
+mod login;
+mod tokens;
+
+use clap::CommandFactory;
+use tokio::runtime::Runtime;
+
+use crate::cli::{AdminArgs, AdminVerb, Cli, CompletionArgs, ResetLogin};
+use crate::failure::{Code, Failure};
+use crate::output;
+
+pub(crate) use agents::agents;
+pub(crate) use login::{login, logout};
+pub(crate) use tokens::tokens;
+
+/// A runtime for one command.
+fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| Failure::of(&error))
+}
+
+/// `muster admin`.
+pub(crate) fn admin(args: AdminArgs) -> Result<(), Failure> {
+    let AdminVerb::ResetLogin(ResetLogin { data_dir, user }) = args.verb;
+    let reset = control_plane::admin::reset_login(&data_dir, Some(&user), env!("CARGO_PKG_VERSION"));
+    let password = runtime()?.block_on(reset).map_err(|error| match error {
+        control_plane::admin::ResetError::NoUser(_) => Failure::new(Code::NotFound, error.to_string()),
+        other => Failure::of(&other),
+    })?;
+    output::line(&format!(
+        "user      {user}\npassword  {password}\nThe sessions of {user} have ended. This password is shown once."
+    ))
+}
+
+/// `muster completion`.
+pub(crate) fn completion(args: &CompletionArgs) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "muster", &mut script);
+    output::line(&String::from_utf8_lossy(&script))
+}
+
+/// `muster version`.
+pub(crate) fn version() -> Result<(), Failure> {
+    output::line(&format!("muster {}", env!("CARGO_PKG_VERSION")))
+}

@@ -1,0 +1,150 @@
+//! `muster login` and `muster logout`.
+
+use std::io::{self, IsTerminal, Read, Write};
+
+use api::client::presented_keys;
+use api::session::Login;
+use api::{Client, ClientError, Trust};
+
+use super::runtime;
+use crate::cli::{Connection, LoginArgs};
+use crate::context::{self, Context, Contexts, trust};
+use crate::failure::{Code, Failure};
+use crate::output;
+
+/// Logs in and remembers the server.
+pub(crate) fn login(args: LoginArgs, debug: bool) -> Result<(), Failure> {
+    runtime()?.block_on(log_in(args, debug))
+}
+
+async fn log_in(args: LoginArgs, debug: bool) -> Result<(), Failure> {
+    let url = args.url.trim_end_matches('/').to_owned();
+    let (client, pin) = trusted(&url, args.fingerprint.as_deref(), debug).await?;
+    let password = password(args.password_stdin, &args.user)?;
+    let login = Login { username: args.user, password, want_token: true };
+    let session = client.login(&login).await.map_err(refused)?;
+    let name = args.context.unwrap_or_else(|| host_of(&url));
+    let mut contexts = Contexts::load()?;
+    contexts.put(&name, Context { url: url.clone(), token: session.token, spki_sha256: pin });
+    contexts.save()?;
+    output::line(&format!(
+        "Logged in to {url} as {} until {} (context {name}).",
+        session.user.name, session.expires_at
+    ))
+}
+
+/// A wrong password is not a reason to "log in first".
+fn refused(error: ClientError) -> Failure {
+    match &error {
+        ClientError::Problem(problem) if problem.status == 401 => {
+            Failure::new(Code::Refused, error.to_string())
+                .hint("At the server's machine, muster admin reset-login makes a new password.")
+        }
+        _ => error.into(),
+    }
+}
+
+/// A client that trusts the server, and the key that it pins. Without a fingerprint the system's roots decide; if
+/// they do not know the server, a person compares.
+async fn trusted(
+    url: &str,
+    fingerprint: Option<&str>,
+    debug: bool,
+) -> Result<(Client, Option<String>), Failure> {
+    let trace = debug.then_some(context::show as api::client::Trace);
+    let stored = Contexts::load()?.contexts.into_values().find(|context| context.url == url);
+    let known = fingerprint.map(str::to_owned).or_else(|| stored.and_then(|context| context.spki_sha256));
+    if let Some(pin) = known {
+        let trust = trust(Some(&pin))?;
+        let Trust::Pinned(bytes) = trust else { return Err(Failure::usage("--fingerprint is empty")) };
+        return Ok((Client::new(url, &trust, None)?.with_trace(trace), Some(hex::encode(bytes))));
+    }
+    let client = Client::new(url, &Trust::System, None)?.with_trace(trace);
+    match client.session().await {
+        Err(ClientError::Untrusted { .. }) => {
+            let pin = ask_about(url).await?;
+            let client = Client::new(url, &Trust::Pinned(pin), None)?.with_trace(trace);
+            Ok((client, Some(hex::encode(pin))))
+        }
+        Err(error @ (ClientError::Unreachable { .. } | ClientError::Unexpected { .. })) => Err(error.into()),
+        _ => Ok((client, None)),
+    }
+}
+
+/// Shows the key that the server presents and asks whether it is the right one.
+async fn ask_about(url: &str) -> Result<[u8; 32], Failure> {
+    let parsed = url.strip_prefix("https://").unwrap_or(url);
+    let authority = parsed.split('/').next().unwrap_or_default();
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port.parse().unwrap_or(443)),
+        _ => (authority, 443),
+    };
+    let keys = presented_keys(host, port).await;
+    let keys = keys.map_err(|error| Failure::new(Code::Failed, format!("cannot reach {url}: {error}")))?;
+    let key =
+        *keys.last().ok_or_else(|| Failure::new(Code::Failed, format!("{url} shows no certificate")))?;
+    let fingerprint = hex::encode(key);
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(
+            Code::Refused,
+            format!("the certificate authority of {url} is not known here"),
+        )
+        .hint(format!(
+            "If the server printed this fingerprint, run again with --fingerprint {fingerprint}"
+        )));
+    }
+    prompt(&format!(
+        "The certificate authority of {url} is not known here. Its fingerprint is\n  {fingerprint}\n\
+         Is it the one that the server printed at its start? [y/N] "
+    ))?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).map_err(|error| Failure::of(&error))?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(key),
+        _ => Err(Failure::new(Code::Refused, "the server was not trusted")),
+    }
+}
+
+fn password(from_stdin: bool, user: &str) -> Result<String, Failure> {
+    let failed = |error: io::Error| Failure::new(Code::Usage, format!("no password: {error}"));
+    if from_stdin {
+        let mut text = String::new();
+        io::stdin().take(4096).read_to_string(&mut text).map_err(failed)?;
+        return Ok(text.trim_end_matches(['\r', '\n']).to_owned());
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(Code::Usage, "there is no terminal to ask for the password")
+            .hint("Give it with --password-stdin."));
+    }
+    rpassword::prompt_password(format!("Password of {user}: ")).map_err(failed)
+}
+
+fn prompt(text: &str) -> Result<(), Failure> {
+    let mut err = io::stderr().lock();
+    err.write_all(text.as_bytes()).and_then(|()| err.flush()).map_err(|error| Failure::of(&error))
+}
+
+fn host_of(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest).to_owned()
+}
+
+/// Ends the session and forgets it.
+pub(crate) fn logout(connection: &Connection, debug: bool) -> Result<(), Failure> {
+    let mut contexts = Contexts::load()?;
+    let client = context::client(connection, debug)?;
+    let ended = runtime()?.block_on(client.logout());
+    if connection.token.is_none() {
+        let name = contexts.find(connection.context.as_deref())?.map(|(name, _)| name.to_owned());
+        if let Some(context) = name.and_then(|name| contexts.contexts.get_mut(&name)) {
+            context.token = None;
+            contexts.save()?;
+        }
+    }
+    match ended {
+        Ok(()) => output::line("Logged out."),
+        // It had ended already: that is what was wanted.
+        Err(error) if error.status() == Some(401) => output::line("Logged out."),
+        Err(error) => Err(error.into()),
+    }
+}

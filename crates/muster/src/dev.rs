@@ -1,0 +1,149 @@
+//! `muster dev`: a server on loopback without TLS, one demo agent in the same process, and a login for the command
+//! line, so that a newcomer sees something live with one command.
+
+mod agent;
+mod breath;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+
+use control_plane::{Config, RawConfig};
+
+use crate::cli::DevArgs;
+use crate::context::{Context, Contexts};
+use crate::failure::{Code, Failure};
+use crate::server::{Started, runtime, stop_signal, with_common, wrong};
+use crate::{logging, output};
+
+/// The context that `muster dev` writes.
+const CONTEXT: &str = "dev";
+
+/// Runs the server with its demo agent.
+pub(crate) fn run(args: DevArgs, debug: bool) -> Result<(), Failure> {
+    logging::start(args.common.log_format, debug);
+    runtime()?.block_on(dev(args))
+}
+
+async fn dev(args: DevArgs) -> Result<(), Failure> {
+    let config = config(&args)?;
+    let started = Started::new(config, &args.common).await?;
+    let token = demo_token(&args.data_dir, &started)?;
+    let login = started.app.first_start().admin_password.clone();
+    let stop = stop_signal()?;
+    let (opamp, console) = (started.addresses.opamp.clone(), started.addresses.console.clone());
+    let greeting = greeting(&started);
+    let (ready, is_ready) = tokio::sync::oneshot::channel();
+    let agent = {
+        let (data_dir, wanted) = (args.data_dir.clone(), !args.no_demo_agent);
+        let (opamp, console) = (opamp.clone(), console.clone());
+        tokio::spawn(async move {
+            if is_ready.await.is_err() {
+                return;
+            }
+            let context = remember(&console, login).await;
+            let _ = output::line(&greeting);
+            if let Err(error) = context {
+                tracing::warn!("the command line is not logged in: {error}");
+            }
+            match (wanted, token) {
+                (true, Some(token)) => agent::run(&opamp, &token, &data_dir.join("demo-agent")).await,
+                (true, None) => {
+                    tracing::warn!("the demo agent has no token, its file is gone; make one in the console")
+                }
+                (false, _) => {}
+            }
+        })
+    };
+    let served = started
+        .serve(&args.common, stop, move || {
+            let _ = ready.send(());
+        })
+        .await;
+    agent.abort();
+    served
+}
+
+fn config(args: &DevArgs) -> Result<Config, Failure> {
+    let opamp_listen = free_or_other("--opamp-listen", &args.opamp_listen)?;
+    let listen = free_or_other("--listen", &args.listen)?;
+    let raw = RawConfig::new(args.data_dir.clone(), opamp_listen, listen, env!("CARGO_PKG_VERSION"));
+    with_common(RawConfig { insecure_http: true, ..raw }, &args.common).check().map_err(wrong)
+}
+
+/// The address if its port is free, else one that the kernel chooses, and a word about it.
+fn free_or_other(flag: &str, text: &str) -> Result<String, Failure> {
+    let Ok(address) = text.parse::<SocketAddr>() else { return Ok(text.to_owned()) };
+    match TcpListener::bind(address) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+            output::line(&format!("{flag}: port {} is taken, another one is used", address.port()))?;
+            Ok(SocketAddr::new(address.ip(), 0).to_string())
+        }
+        // Whatever else is wrong is told when the server listens.
+        Err(_) => Ok(text.to_owned()),
+    }
+}
+
+/// The enrolment token of the first start, kept for later starts of the demo agent. This is a trial on loopback;
+/// a real server stores only the token's hash.
+fn demo_token(data_dir: &Path, started: &Started) -> Result<Option<String>, Failure> {
+    let path = data_dir.join("demo-token");
+    match &started.app.first_start().enrolment_token {
+        Some(token) => {
+            write_secret(&path, token).map_err(|error| {
+                Failure::new(Code::Failed, format!("--data-dir: cannot write {}: {error}", path.display()))
+            })?;
+            Ok(Some(token.clone()))
+        }
+        None => Ok(std::fs::read_to_string(&path).ok().map(|text| text.trim().to_owned())),
+    }
+}
+
+fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let _ = std::fs::remove_file(path);
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// Logs the command line in, on a first start, and makes this server its current one.
+async fn remember(console: &str, password: Option<String>) -> Result<(), String> {
+    let mut contexts = Contexts::load().map_err(|failure| failure.to_string())?;
+    let token = match password {
+        Some(password) => {
+            let client =
+                api::Client::new(console, &api::Trust::System, None).map_err(|error| error.to_string())?;
+            let login = api::session::Login { username: "admin".to_owned(), password, want_token: true };
+            client.login(&login).await.map_err(|error| error.to_string())?.token
+        }
+        None => contexts.contexts.get(CONTEXT).and_then(|context| context.token.clone()),
+    };
+    contexts.put(CONTEXT, Context { url: console.to_owned(), token, spki_sha256: None });
+    contexts.save().map_err(|failure| failure.to_string())
+}
+
+fn greeting(started: &Started) -> String {
+    let first = started.app.first_start();
+    let mut lines = vec![
+        format!("Muster {} for a look around, on this machine only", env!("CARGO_PKG_VERSION")),
+        format!("console   {}", started.addresses.console),
+        format!("agents    {}", started.addresses.opamp),
+    ];
+    match &first.admin_password {
+        Some(password) => {
+            lines.push(format!("login     admin / {password}   (shown once)"));
+        }
+        None => lines.push(
+            "login     admin, as before; muster admin reset-login --data-dir … makes a new password"
+                .to_owned(),
+        ),
+    }
+    if let Some(token) = &first.enrolment_token {
+        lines.push(format!("token     {token}   (shown once; agents connect with it)"));
+    }
+    lines.push(String::new());
+    lines.push("Next: open the console, or run  muster agents list   (it is logged in already).".to_owned());
+    lines.push("Ctrl-C stops the server.".to_owned());
+    lines.join("\n")
+}

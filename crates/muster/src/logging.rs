@@ -1,0 +1,27 @@
+//! Logs on standard error, in lines for people or in JSON. RUST_LOG chooses in detail.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// How logs look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// A line for people.
+    Text,
+    /// A JSON object per line.
+    Json,
+}
+
+/// Begins to log. A second call does nothing.
+pub(crate) fn start(format: LogFormat, debug: bool) {
+    let default =
+        if debug { "info,control_plane=debug,opamp_server=debug,store=debug,muster=debug" } else { "info" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let _ = match format {
+        LogFormat::Text => builder.with_ansi(colours).with_target(false).try_init(),
+        LogFormat::Json => builder.json().try_init(),
+    };
+}
