@@ -73,6 +73,7 @@ pub struct Agent<H: Handler> {
     principal: H::Principal,
     peer: Arc<Peer>,
     clock: Clock,
+    poller: bool,
     heard: AtomicU64,
     live: Mutex<Live>,
     data: H::Data,
@@ -102,6 +103,7 @@ impl<H: Handler> Agent<H> {
             principal: new.principal,
             peer: new.peer,
             clock: new.clock,
+            poller: new.outbox.is_none(),
             heard: AtomicU64::new(new.clock.now().0),
             live: Mutex::new(Live { session, outbox: new.outbox, ended: false }),
             data: H::Data::default(),
@@ -164,6 +166,11 @@ impl<H: Handler> Agent<H> {
         if let Some(outbox) = &self.lock().outbox {
             outbox.close(reason);
         }
+    }
+
+    /// Whether it has no connection of its own.
+    pub(crate) const fn is_poller(&self) -> bool {
+        self.poller
     }
 
     pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, Live> {

@@ -2,14 +2,14 @@
 //! transports; what differs is in `http` and `websocket`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
 use opamp_proto::server::{Answer, Received, Transport};
 use opamp_proto::uid::InvalidUid;
 use opamp_proto::{InstanceUid, Moment, RawAgentToServer, ServerCapabilities, wire};
 
-use crate::agent::{Agent, CloseReason, Disconnect, NewAgent, Peer};
+use crate::agent::{Agent, CloseReason, Disconnect, Live, NewAgent, Peer};
 use crate::handler::{Handler, Overload, Rejection, StatusReport};
 use crate::outbox::Outbox;
 use crate::server::Shared;
@@ -38,7 +38,7 @@ pub(crate) enum Outcome {
         wake: Option<Moment>,
     },
     /// Not processed: BAD_REQUEST.
-    BadRequest(wire::ServerToAgent),
+    BadRequest(Box<wire::ServerToAgent>),
     /// The credential is not good for this agent.
     Unauthorized(String),
     /// Not processed: too much to do. With the instance_uid to answer to.
@@ -90,56 +90,90 @@ impl<H: Handler> Via<H> {
 
     /// Processes one encoded AgentToServer. `hint` is the instance_uid that the transport names.
     pub(crate) async fn handle(&mut self, data: &[u8], hint: Option<InstanceUid>) -> Outcome {
+        match self.try_handle(self.shared.clock.now(), data, hint) {
+            Some(outcome) => outcome,
+            None => self.introduce(data).await,
+        }
+    }
+
+    /// The same without waiting, which is all that nearly every message needs. `None`: the agent has no live session
+    /// here and must be introduced.
+    pub(crate) fn try_handle(
+        &mut self,
+        now: Moment,
+        data: &[u8],
+        hint: Option<InstanceUid>,
+    ) -> Option<Outcome> {
         let message = match RawAgentToServer::decode(data) {
             Ok(message) => message,
-            Err(error) => return self.malformed(error, hint),
+            Err(error) => return Some(self.malformed(error, hint)),
         };
         let raw_uid = message.instance_uid;
         if let Some(overload) = self.shared.handler.overload() {
-            return Outcome::Busy(Bytes::copy_from_slice(raw_uid), overload);
+            return Some(Outcome::Busy(Bytes::copy_from_slice(raw_uid), overload));
         }
         let uid = match InstanceUid::try_from_slice(raw_uid) {
             Ok(uid) => uid,
-            Err(InvalidUid::Zero) if wants_uid(&message) => return self.name_the_nameless(raw_uid),
-            Err(error) => return bad_request(Bytes::copy_from_slice(raw_uid), error.to_string()),
+            Err(InvalidUid::Zero) if wants_uid(&message) => return Some(self.name_the_nameless(raw_uid)),
+            Err(error) => return Some(bad_request(Bytes::copy_from_slice(raw_uid), error.to_string())),
         };
-        match self.find(uid) {
-            Some(agent) => self.deliver(&agent, &message),
-            None => self.meet(uid, &message).await,
+        let agent = self.find(uid)?;
+        self.deliver(now, &agent, &message)
+    }
+
+    /// Lets in the agent of a message that [`Self::try_handle`] left.
+    pub(crate) async fn introduce(&mut self, data: &[u8]) -> Outcome {
+        match RawAgentToServer::decode(data) {
+            Ok(message) => match InstanceUid::try_from_slice(message.instance_uid) {
+                Ok(uid) => self.meet(uid, &message).await,
+                Err(error) => self.malformed(error, None),
+            },
+            Err(error) => self.malformed(error, None),
         }
     }
 
     /// The live agent of an instance_uid, if it is this connection that carries it.
     fn find(&self, uid: InstanceUid) -> Option<Arc<Agent<H>>> {
-        let found = if self.outbox.is_some() {
-            self.agent(uid).cloned()
-        } else {
-            self.shared.agents.get(uid).filter(|agent| *agent.principal() == self.principal)
-        };
-        found.filter(|agent| {
-            let live = agent.lock();
-            !live.ended && live.outbox.is_some() == self.outbox.is_some()
-        })
+        if self.outbox.is_some() {
+            return self.agent(uid).cloned();
+        }
+        let agent = self.shared.agents.get(uid)?;
+        (agent.is_poller() && *agent.principal() == self.principal).then_some(agent)
     }
 
-    /// A message of a known agent.
-    fn deliver(&mut self, agent: &Arc<Agent<H>>, message: &RawAgentToServer<'_>) -> Outcome {
-        agent.hear(self.shared.clock.now());
-        let received = match agent.lock().session.receive(message) {
+    /// A message of a known agent. `None`: its session ended meanwhile.
+    fn deliver(
+        &mut self,
+        now: Moment,
+        agent: &Arc<Agent<H>>,
+        message: &RawAgentToServer<'_>,
+    ) -> Option<Outcome> {
+        agent.hear(now);
+        let mut live = agent.lock();
+        if live.ended {
+            return None;
+        }
+        let received = match live.session.receive(message) {
             Ok(received) => received,
-            Err(refused) => return bad_request(agent.instance_uid().to_bytes(), refused.to_string()),
+            Err(refused) => return Some(bad_request(agent.instance_uid().to_bytes(), refused.to_string())),
         };
         if received.is_news() {
+            drop(live);
             self.shared.handler.reported(agent, &StatusReport { message, received, first: false });
+            live = agent.lock();
         }
-        self.answer(agent, received)
+        Some(self.answer(now, agent, live, received))
     }
 
     /// Composes the answer, after the application had its say.
-    fn answer(&mut self, agent: &Arc<Agent<H>>, received: Received) -> Outcome {
+    fn answer(
+        &mut self,
+        now: Moment,
+        agent: &Arc<Agent<H>>,
+        mut live: MutexGuard<'_, Live>,
+        received: Received,
+    ) -> Outcome {
         let uid = agent.instance_uid();
-        let now = self.shared.clock.now();
-        let mut live = agent.lock();
         if received.wants_uid {
             live.session.rename(self.shared.agents.promise(uid, || self.shared.fresh_uid()));
         }
@@ -238,7 +272,7 @@ impl<H: Handler> Via<H> {
             }
         }
         self.shared.handler.reported(&agent, &report);
-        self.answer(&agent, received)
+        self.answer(self.shared.clock.now(), &agent, agent.lock(), received)
     }
 
     /// An agent leaves this connection.
@@ -306,5 +340,6 @@ fn acknowledge(uid: InstanceUid) -> Answer {
 }
 
 fn bad_request(uid: Bytes, why: String) -> Outcome {
-    Outcome::BadRequest(wire::ServerToAgent::refuse(uid, wire::ServerErrorResponseType::BadRequest, why))
+    let kind = wire::ServerErrorResponseType::BadRequest;
+    Outcome::BadRequest(Box::new(wire::ServerToAgent::refuse(uid, kind, why)))
 }

@@ -44,15 +44,39 @@ pub(super) async fn run<H: Handler>(
     let Ok(ws) = accepted.open(stream) else { return };
     let outbox = Arc::new(Outbox::default());
     shared.opened(&outbox);
-    let via = Via::new(shared.clone(), principal, peer, Some(outbox.clone()));
-    let connection = Connection::new(ws, via, outbox.clone(), complete);
-    connection.serve().await;
-    shared.closed(&outbox);
+    let via = Via::new(shared, principal, peer, Some(outbox.clone()));
+    // A task of its own, so that nothing of the handshake is kept for as long as the connection lives.
+    let mut connection = Box::new(Connection::new(ws, via, outbox, complete));
+    tokio::spawn(async move { connection.serve().await });
 }
 
 /// What the connection waits for.
 enum Event {
     Frame(WsResult<Frame>),
+    Errands(Errands),
+    Clock,
+}
+
+/// What a frame asks for.
+enum Todo {
+    Nothing,
+    Send(Frame),
+    /// Anything else. Its future is boxed: what it needs must not make every idle connection larger.
+    Rare(Rare),
+}
+
+/// What happens seldom.
+enum Rare {
+    /// A message whose agent is not known here yet.
+    Introduce(Bytes),
+    /// A message that was not processed.
+    Refuse(Outcome),
+    /// A frame that ends the connection.
+    End(End),
+    /// The peer's close frame.
+    Closed,
+    /// A fault of the peer's, or the end of the stream.
+    Fault(WebSocketError),
     Errands(Errands),
     Clock,
 }
@@ -88,6 +112,7 @@ impl<H: Handler> Drop for Connection<H> {
     /// Whatever ends the task, its agents are told to be gone.
     fn drop(&mut self) {
         self.via.part_all(Disconnect::Broken);
+        self.via.shared.closed(&self.outbox);
     }
 }
 
@@ -103,14 +128,18 @@ impl<H: Handler> Connection<H> {
         Self { ws, via, outbox, complete, liveness, clock, probes: Vec::new() }
     }
 
-    async fn serve(mut self) {
+    async fn serve(&mut self) {
         let end = loop {
-            let event = poll_fn(|cx| self.poll_event(cx)).await;
-            let step = match event {
-                Event::Frame(Ok(frame)) => self.on_frame(frame).await,
-                Event::Frame(Err(error)) => Err(self.on_error(&error).await),
-                Event::Errands(errands) => self.run_errands(errands).await,
-                Event::Clock => self.on_clock().await,
+            let todo = match poll_fn(|cx| self.poll_event(cx)).await {
+                Event::Frame(Ok(frame)) => self.on_frame(frame),
+                Event::Frame(Err(error)) => Todo::Rare(Rare::Fault(error)),
+                Event::Errands(errands) => Todo::Rare(Rare::Errands(errands)),
+                Event::Clock => Todo::Rare(Rare::Clock),
+            };
+            let step = match todo {
+                Todo::Nothing => Ok(()),
+                Todo::Send(frame) => self.send(frame).await,
+                Todo::Rare(rare) => Box::pin(self.on_rare(rare)).await,
             };
             if let Err(end) = step {
                 break end;
@@ -118,7 +147,7 @@ impl<H: Handler> Connection<H> {
         };
         self.via.part_all(end.why);
         if let Some(reason) = end.close {
-            self.say_goodbye(reason).await;
+            Box::pin(self.say_goodbye(reason)).await;
         }
     }
 
@@ -133,43 +162,73 @@ impl<H: Handler> Connection<H> {
         self.clock.as_mut().poll(cx).map(|()| Event::Clock)
     }
 
-    async fn on_frame(&mut self, frame: Frame) -> Result<(), End> {
+    fn on_frame(&mut self, frame: Frame) -> Todo {
+        let now = self.via.shared.clock.now();
         self.complete.mark();
-        self.liveness.heard(self.via.shared.clock.now());
+        self.liveness.heard(now);
         for probe in self.probes.drain(..) {
             let _ = probe.send(());
         }
         match frame.opcode() {
-            OpCode::Binary => self.on_message(&frame.into_payload()).await,
-            OpCode::Text => Err(End::closing(CloseReason::NotBinary)),
-            OpCode::Close => {
-                // The codec has queued the answer (RFC 6455 5.5.1); it leaves with the next poll.
-                let _ = Box::pin(tokio::time::timeout(GOODBYE, self.ws.next_frame())).await;
-                Err(End { why: Disconnect::Closed, close: None })
-            }
+            OpCode::Binary => self.on_message(now, frame.into_payload()),
+            OpCode::Text => Todo::Rare(Rare::End(End::closing(CloseReason::NotBinary))),
+            OpCode::Close => Todo::Rare(Rare::Closed),
             // The codec answers pings by itself.
-            OpCode::Ping | OpCode::Pong | OpCode::Continuation => Ok(()),
+            OpCode::Ping | OpCode::Pong | OpCode::Continuation => Todo::Nothing,
         }
     }
 
-    async fn on_message(&mut self, payload: &[u8]) -> Result<(), End> {
-        let outcome = match frame::data(payload) {
-            Ok(data) => self.via.handle(data, None).await,
-            Err(error) => self.via.malformed(error, None),
+    fn on_message(&mut self, now: Moment, payload: Bytes) -> Todo {
+        let outcome = match frame::data(&payload) {
+            Ok(data) => self.via.try_handle(now, data, None),
+            Err(error) => Some(self.via.malformed(error, None)),
         };
         match outcome {
-            Outcome::Answer { bytes, wake } => {
-                self.send(Frame::binary(bytes)).await?;
+            Some(Outcome::Answer { bytes, wake }) => {
                 self.wake_at(wake);
+                Todo::Send(Frame::binary(bytes))
             }
-            Outcome::BadRequest(answer) => self.send_message(&answer).await?,
+            Some(other) => Todo::Rare(Rare::Refuse(other)),
+            None => Todo::Rare(Rare::Introduce(payload)),
+        }
+    }
+
+    async fn on_rare(&mut self, rare: Rare) -> Result<(), End> {
+        match rare {
+            Rare::Introduce(payload) => {
+                let outcome = match frame::data(&payload) {
+                    Ok(data) => self.via.introduce(data).await,
+                    Err(error) => self.via.malformed(error, None),
+                };
+                drop(payload);
+                self.settle(outcome).await
+            }
+            Rare::Refuse(outcome) => self.settle(outcome).await,
+            Rare::End(end) => Err(end),
+            Rare::Closed => {
+                // The codec has queued the answer (RFC 6455 5.5.1); it leaves with the next poll.
+                let _ = tokio::time::timeout(GOODBYE, self.ws.next_frame()).await;
+                Err(End { why: Disconnect::Closed, close: None })
+            }
+            Rare::Fault(error) => Err(self.on_fault(&error).await),
+            Rare::Errands(errands) => self.run_errands(errands).await,
+            Rare::Clock => self.on_clock().await,
+        }
+    }
+
+    async fn settle(&mut self, outcome: Outcome) -> Result<(), End> {
+        match outcome {
+            Outcome::Answer { bytes, wake } => {
+                self.wake_at(wake);
+                self.send(Frame::binary(bytes)).await
+            }
+            Outcome::BadRequest(answer) => self.send_message(&answer).await,
             Outcome::Unauthorized(why) => {
                 tracing::info!(reason = %why, "an agent's credential is not good for its instance_uid");
-                return Err(End::closing(CloseReason::Policy));
+                Err(End::closing(CloseReason::Policy))
             }
-            Outcome::Busy(uid, overload) => self.turn_away(uid, overload).await?,
+            Outcome::Busy(uid, overload) => self.turn_away(uid, overload).await,
         }
-        Ok(())
     }
 
     /// UNAVAILABLE; the client disconnects by itself (THROTTLE-2).
@@ -269,7 +328,7 @@ impl<H: Handler> Connection<H> {
     }
 
     /// The codec found a fault. It has queued a close frame that says which; it leaves with the next poll.
-    async fn on_error(&mut self, error: &WebSocketError) -> End {
+    async fn on_fault(&mut self, error: &WebSocketError) -> End {
         tracing::debug!(%error, "a WebSocket ended");
         let why = match error {
             WebSocketError::ConnectionClosed => Disconnect::Closed,
@@ -289,7 +348,7 @@ impl<H: Handler> Connection<H> {
             let _ = self.ws.next_frame().await;
             let _ = self.ws.close().await;
         };
-        let _ = Box::pin(tokio::time::timeout(GOODBYE, parting)).await;
+        let _ = tokio::time::timeout(GOODBYE, parting).await;
     }
 
     /// Sends a close frame and waits for the peer's (CLOSE-4).
@@ -303,6 +362,6 @@ impl<H: Handler> Connection<H> {
                 }
             }
         };
-        let _ = Box::pin(tokio::time::timeout(GOODBYE, closing)).await;
+        let _ = tokio::time::timeout(GOODBYE, closing).await;
     }
 }
