@@ -140,7 +140,9 @@ class Connection:
                             _, at = varint(payload, 0) if payload else (0, 0)
                             found.append(message(payload[at:], names))
                 else:
-                    found.append({**message(reader.body(headers), names), "http": start, "headers": headers})
+                    body = reader.body(headers)
+                    fields = message(body, names) if headers.get("content-type") == "application/x-protobuf" else {}
+                    found.append({**fields, "http": start, "headers": headers})
         except Incomplete:
             pass
         return found
