@@ -1,4 +1,5 @@
 //! An OpAMP server that lets in whoever knows a token, prints what agents report and offers each a configuration.
+#![allow(clippy::print_stdout, reason = "it is a program for a terminal")]
 use opamp_server::opamp_proto::{Part, server::ConfigOffer, wire};
 use opamp_server::*;
 use std::sync::Arc;

@@ -182,8 +182,8 @@ fn scap_3_capabilities_come_first_on_each_connection_and_with_every_http_answer(
 
 #[test]
 fn scap_1_undefined_bits_are_never_announced() {
-    let mut settings = SessionSettings::default();
-    settings.capabilities = opamp_proto::ServerCapabilities::from_bits(1 << 50 | 2);
+    let capabilities = opamp_proto::ServerCapabilities::from_bits(1 << 50 | 2);
+    let settings = SessionSettings { capabilities, ..SessionSettings::default() };
     let mut session = ServerSession::new(uid(1), Transport::WebSocket);
     let bytes = Report::full(0).encode();
     session.receive(&RawAgentToServer::decode(&bytes).expect("a report")).expect("well formed");
