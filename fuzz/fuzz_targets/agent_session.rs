@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use opamp_proto::agent::{AgentSession, ConfigOutcome, Failure, Input, Output, Settings, Status, Timing, Transport};
+use opamp_proto::agent::{
+    AgentSession, ConfigOutcome, Failure, Input, Output, Settings, Status, Timing, Transport,
+};
 use opamp_proto::wire::{self, Message};
 use opamp_proto::{AgentCapabilities, InstanceUid, Moment, frame};
 
@@ -107,7 +109,7 @@ impl Driver {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let [transport, mut input @ ..] = input else { return };
+    let Some((transport, mut input)) = input.split_first() else { return };
     let transport = if transport % 2 == 0 { Transport::WebSocket } else { Transport::Http };
     let session = AgentSession::new(settings(transport), 1).expect("the default settings are good");
     let now = Moment(0);

@@ -11,7 +11,7 @@ fn decoded<M: Message + Default>(bytes: Option<&[u8]>) -> Option<M> {
 }
 
 /// Equal, except that a NaN is not equal to itself: then the encodings have to be.
-fn check<M: Message + Default + PartialEq>(ours: Option<&[u8]>, theirs: Option<M>) {
+fn check<M: Message + Default + PartialEq + std::fmt::Debug>(ours: Option<&[u8]>, theirs: Option<M>) {
     let ours: Option<M> = decoded(ours);
     let encoded = |message: &Option<M>| message.as_ref().map(Message::encode_to_vec);
     assert!(ours == theirs || encoded(&ours) == encoded(&theirs), "{ours:?} is not {theirs:?}");

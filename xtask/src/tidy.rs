@@ -16,6 +16,7 @@ mod headers;
 mod map;
 mod metadata;
 mod reach;
+mod signposts;
 mod tests_index;
 mod tree;
 mod walls;
@@ -48,6 +49,7 @@ pub(crate) fn run(root: &Path, depth: Depth) -> Result<ExitCode> {
     findings.extend(budgets.findings());
     findings.extend(words::check(&tree));
     findings.extend(map::check(&tree, &graph));
+    findings.extend(signposts::check(&tree));
     let (table, about_conformance) = conformance::check(&tree, &tests);
     findings.extend(about_conformance);
     if depth == Depth::Full && !crate::generate::is_fresh()? {
