@@ -104,6 +104,8 @@ impl Client {
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(ClientError::Url(base.to_owned()));
         }
+        // The system's roots are read by code that asks for the process's provider. Whoever chose one before wins.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let builder = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .redirect(reqwest::redirect::Policy::none());
@@ -279,20 +281,25 @@ pub(crate) fn path_part(text: &str) -> String {
 }
 
 fn unreachable(url: &str, error: &reqwest::Error) -> ClientError {
-    let mut cause: &dyn std::error::Error = error;
-    let mut reason = cause.to_string();
-    while let Some(next) = cause.source() {
-        cause = next;
-        reason = cause.to_string();
-        let tls = cause.downcast_ref::<rustls::Error>().or_else(|| {
-            let io = cause.downcast_ref::<std::io::Error>()?;
-            io.get_ref()?.downcast_ref::<rustls::Error>()
-        });
-        if let Some(rustls::Error::InvalidCertificate(why)) = tls {
-            return ClientError::Untrusted { url: url.to_owned(), reason: why.to_string() };
-        }
+    let mut reason = String::new();
+    match innermost(error, &mut reason) {
+        Some(why) => ClientError::Untrusted { url: url.to_owned(), reason: why },
+        None => ClientError::Unreachable { url: url.to_owned(), reason },
     }
-    ClientError::Unreachable { url: url.to_owned(), reason }
+}
+
+/// Goes down to the cause that says most to people. If TLS does not trust a certificate on the way, says why.
+fn innermost(error: &(dyn std::error::Error + 'static), reason: &mut String) -> Option<String> {
+    if let Some(rustls::Error::InvalidCertificate(why)) = error.downcast_ref::<rustls::Error>() {
+        return Some(why.to_string());
+    }
+    *reason = error.to_string();
+    // An io::Error that wraps another error names that one's source as its own, and so would hide it.
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref());
+    match wrapped {
+        Some(inner) => innermost(inner, reason),
+        None => innermost(error.source()?, reason),
+    }
 }
 
 /// JSON with the values of secret fields replaced.

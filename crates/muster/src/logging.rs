@@ -18,7 +18,11 @@ pub(crate) fn start(format: LogFormat, debug: bool) {
     let default =
         if debug { "info,control_plane=debug,opamp_server=debug,store=debug,muster=debug" } else { "info" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A log that cannot be written, on a full disk say, must not end the thread that wants to say so.
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false);
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let _ = match format {
         LogFormat::Text => builder.with_ansi(colours).with_target(false).try_init(),

@@ -52,7 +52,9 @@ pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) 
     for row in rows {
         table.add_row(row);
     }
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    // Each cell has a space on both sides; the first one would only shift everything.
+    let lines = table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Text of an agent's as one line that a terminal can be trusted with: no control characters, nothing that turns
