@@ -1,0 +1,16 @@
+//! The server as a whole, in this process, on ports that the kernel chooses: agents on bare sockets on one side, the
+//! API on the other. One file for each thing that an operator relies on; `world` starts the server.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+mod api_errors;
+mod console;
+mod enrolment;
+mod events;
+mod inventory;
+mod limits;
+mod login;
+mod persistence;
+mod proxies;
+mod setup;
+mod world;
