@@ -1,0 +1,60 @@
+//! `muster dev`: a newcomer sees a live agent at once.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use crate::process::{PATIENCE, Place, Server, text};
+
+fn start(place: &Place) -> Server {
+    place.start(place.command(&["dev", "--opamp-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"]))
+}
+
+/// The demo agent once it is connected, as the command line shows it.
+fn demo_agent(place: &Place) -> Json {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let output = place.run(&["agents", "list", "-o", "json", "--state", "connected"]);
+        if output.status.success() {
+            let page: Json = serde_json::from_slice(&output.stdout).unwrap();
+            if page["items"][0]["healthy"] == true {
+                return page["items"][0].clone();
+            }
+        }
+        assert!(Instant::now() < until, "{} {}", text(&output.stdout), text(&output.stderr));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn dev_shows_a_live_agent_and_the_command_line_is_logged_in() {
+    let place = Place::new();
+    let server = start(&place);
+    let agent = demo_agent(&place);
+    assert_eq!((&agent["name"], &agent["transport"]), (&"demo-agent".into(), &"websocket".into()));
+    let uid = agent["instance_uid"].as_str().unwrap().to_owned();
+    let shown = place.run(&["agents", "show", &uid, "-o", "json"]);
+    let shown: Json = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["health"]["components"].as_object().unwrap().len(), 3);
+    let password = server.ready.admin_password.clone().unwrap();
+    let (_, out) = server.stop();
+    assert!(out.contains(&password) && out.contains("muster agents list"), "{out}");
+
+    let server = start(&place);
+    let again = demo_agent(&place);
+    assert_eq!(again["instance_uid"], uid.as_str(), "the demo agent kept its identity");
+    let (_, out) = server.stop();
+    assert!(out.contains("reset-login") && !out.contains(&password), "{out}");
+}
+
+#[test]
+fn dev_takes_another_port_when_its_own_is_taken_and_says_so() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let args = ["dev", "--no-demo-agent", "--opamp-listen", "127.0.0.1:0", "--listen", &address.to_string()];
+    let server = place.start(place.command(&args));
+    assert_ne!(server.ready.console, format!("http://{address}"));
+    let (_, out) = server.stop();
+    assert!(out.contains(&format!("--listen: port {} is taken", address.port())), "{out}");
+}

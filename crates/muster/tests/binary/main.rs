@@ -1,0 +1,12 @@
+//! The `muster` binary as its users meet it: started as a process, talked to over its ports, killed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+mod cli;
+mod crash;
+mod dev;
+mod first_start;
+mod flags;
+mod process;
+mod secrets;
+mod store_failure;
