@@ -28,7 +28,8 @@ impl Socket {
     /// Takes the socket out of an upgraded connection, with what was read beyond the handshake.
     pub(crate) fn of(upgraded: Upgraded) -> (Self, Bytes) {
         match upgraded.downcast::<TokioIo<TcpStream>>() {
-            Ok(parts) => (Self::Tcp(parts.io.into_inner()), parts.read_buf),
+            // A copy: even when it is empty, what hyper gives back keeps its read buffer of 8 KiB alive.
+            Ok(parts) => (Self::Tcp(parts.io.into_inner()), Bytes::copy_from_slice(&parts.read_buf)),
             Err(upgraded) => (Self::Other(Box::new(TokioIo::new(upgraded))), Bytes::new()),
         }
     }
