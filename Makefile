@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/interop/.cache/tools/bin:$(PATH)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 # Seconds that `make fuzz` spends on each target.
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= 20
 
 .PHONY: help run test bench lint console interop fmt fuzz clean
 
@@ -51,7 +51,7 @@ bench: ## measure memory and CPU per agent, beside a stateless server on opamp-g
 fmt: ## format the Rust code
 	@cargo fmt --all
 
-fuzz: ## fuzz every decoder, FUZZ_SECONDS (60) each
+fuzz: ## fuzz decoders and sessions, FUZZ_SECONDS (20) each
 	@tools/bootstrap fuzz
 	@cd fuzz && for target in $$(cargo fuzz list); do \
 	  cargo fuzz run --sanitizer none "$$target" -- -max_total_time=$(FUZZ_SECONDS); done

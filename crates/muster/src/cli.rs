@@ -335,6 +335,18 @@ mod tests {
     }
 
     #[test]
+    fn model_10_without_a_setting_agents_are_served_on_port_4320() {
+        let command = Cli::command();
+        for name in ["server", "dev"] {
+            let sub = command.find_subcommand(name).unwrap();
+            let flag =
+                sub.get_arguments().find(|argument| argument.get_long() == Some("opamp-listen")).unwrap();
+            let default = flag.get_default_values()[0].to_str().unwrap();
+            assert!(default.ends_with(":4320"), "{name}: {default}");
+        }
+    }
+
+    #[test]
     fn every_flag_of_the_server_has_an_environment_variable() {
         let command = Cli::command();
         for name in ["server", "dev"] {
