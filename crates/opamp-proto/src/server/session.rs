@@ -131,6 +131,11 @@ impl ServerSession {
     pub fn attach(&mut self, now: Moment, transport: Transport) {
         self.transport = transport;
         self.greeted = false;
+        // What was asked for on the old connection may be lost with it, so a description that comes now need
+        // not be the answer.
+        if transport == Transport::WebSocket {
+            self.forget_asking();
+        }
         if let Some(offering) = &mut self.offering {
             offering.reconnected(now);
         }
@@ -152,11 +157,19 @@ impl ServerSession {
         };
         if received.repeated {
             received.wants_uid &= self.renamed_to.is_none();
+            // Whoever repeats a message has not had the answer to it, and what that asked for.
+            self.forget_asking();
             return Ok(received);
         }
         self.keep(message, changed);
         self.learn(step, message);
         Ok(received)
+    }
+
+    fn forget_asking(&mut self) {
+        if let Knowledge::Missing { asked } = &mut self.knowledge {
+            *asked = None;
+        }
     }
 
     fn changed_parts(&self, message: &RawAgentToServer<'_>) -> Result<PartSet, Refused> {
