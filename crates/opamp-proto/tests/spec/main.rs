@@ -3,12 +3,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
+mod agent_connection;
+mod agent_driver;
+mod agent_heartbeats;
+mod agent_messages;
+mod agent_remote_config;
 mod agent_status_compression;
+mod agent_status_reports;
 mod capability_bits;
 mod content_hash;
 mod generators;
 mod instance_uid;
 mod message_decoding;
+mod pair;
 mod refusals;
 mod remote_config_offers;
 mod reports;
