@@ -94,11 +94,7 @@ fn tls_error(endpoint: &Endpoint, error: &io::Error) -> String {
                 plain_url(endpoint)
             )
         }
-        Some(rustls::Error::AlertReceived(alert)) => {
-            format!(
-                "{authority} ended the TLS handshake with the alert {alert:?}; it may want a client certificate"
-            )
-        }
+        Some(rustls::Error::AlertReceived(alert)) => refused_by_peer(&authority, *alert),
         Some(other) => format!("the TLS handshake with {authority} failed: {other}"),
         None if error.kind() == io::ErrorKind::UnexpectedEof
             || error.kind() == io::ErrorKind::ConnectionReset =>
@@ -109,6 +105,25 @@ fn tls_error(endpoint: &Endpoint, error: &io::Error) -> String {
         }
         None => format!("the TLS handshake with {authority} failed: {error}"),
     }
+}
+
+/// An alert can also come after the handshake: a TLS 1.3 server looks at the client's certificate last.
+pub(crate) fn late_alert(endpoint: &Endpoint, error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if let Some(rustls::Error::AlertReceived(alert)) = inner.and_then(|inner| inner.downcast_ref()) {
+            return Some(refused_by_peer(&endpoint.authority(), *alert));
+        }
+        cause = error.source();
+    }
+    None
+}
+
+fn refused_by_peer(authority: &str, alert: rustls::AlertDescription) -> String {
+    format!(
+        "{authority} ended the TLS connection with the alert {alert:?}; it may want a client certificate, or another one"
+    )
 }
 
 fn plain_url(endpoint: &Endpoint) -> String {

@@ -15,7 +15,7 @@ use opamp_proto::InstanceUid;
 use opamp_proto::agent::Failure;
 use tokio::task::JoinHandle;
 
-use crate::dial::{Way, dial};
+use crate::dial::{Way, dial, late_alert};
 use crate::endpoint::Endpoint;
 
 /// The media type of every request and response (HTTP-14).
@@ -280,6 +280,9 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 
 pub(crate) fn hyper_error(endpoint: &Endpoint, error: &hyper::Error) -> String {
     let authority = endpoint.authority();
+    if let Some(text) = late_alert(endpoint, error) {
+        return text;
+    }
     if error.is_parse() {
         let hint = if endpoint.is_tls() {
             String::new()

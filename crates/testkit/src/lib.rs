@@ -1,7 +1,24 @@
 //! For tests only: peers that do exactly what they are told, also what no library would do.
 //!
-//! [`raw`] is a client on bare sockets, for tests of servers.
+//! [`raw`] is a client on bare sockets, for tests of servers. [`FakeServer`] is a server on bare sockets, for
+//! tests of clients, and [`Peer`] one of its connections, with HTTP and WebSocket written by hand.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
 
+pub mod certificates;
+pub mod deadline;
+pub mod fake_server;
+pub mod peer;
 pub mod raw;
+pub mod websocket;
+
+pub use certificates::Authority;
+pub use deadline::{DEADLINE, soon};
+pub use fake_server::FakeServer;
+pub use peer::{Peer, Request};
+pub use websocket::{Frame, opcode};
