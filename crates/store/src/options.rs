@@ -16,6 +16,9 @@ pub struct OpenOptions {
     pub purpose: Purpose,
     /// Threads that read, at least 1. Each has a page cache of up to 1 MiB.
     pub readers: usize,
+    /// The most bytes that the database file may have; `None`: what the disk has. A write beyond answers
+    /// [`crate::StoreError::Full`].
+    pub max_size: Option<u64>,
     /// How long a write waits for another process that holds the database.
     pub busy_timeout: Duration,
 }
@@ -39,6 +42,7 @@ impl OpenOptions {
             build: build.into(),
             purpose: Purpose::Serve,
             readers: 3,
+            max_size: None,
             busy_timeout: Duration::from_secs(5),
         }
     }

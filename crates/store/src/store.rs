@@ -200,6 +200,11 @@ fn open_writer(options: &OpenOptions) -> Result<Connection, StoreError> {
          PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = 67108864;",
     )?;
+    if let Some(bytes) = options.max_size {
+        let page = conn.query_row("PRAGMA page_size", [], |row| row.get::<_, u32>(0))?;
+        let pages = (bytes / u64::from(page.max(1))).clamp(1, u64::from(u32::MAX >> 1));
+        conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
+    }
     Ok(conn)
 }
 

@@ -1,0 +1,113 @@
+//! Opening: a new file, an older schema, a newer one, another program's file, a second server.
+
+use std::path::Path;
+
+use model::{ServerEpoch, UnixMillis};
+use rusqlite::Connection;
+use store::{OpenOptions, Store, StoreError};
+
+use super::world::{NOW, credential, enrolment, open, options, uid};
+
+/// Every schema that was ever released, as a dump that later builds must open. Made by `sqlite3 muster.db .dump`.
+const RELEASED: &[(u32, &str)] = &[(1, include_str!("../fixtures/schema-1.sql"))];
+
+fn raw(directory: &Path) -> Connection {
+    Connection::open(directory.join("muster.db")).unwrap()
+}
+
+#[tokio::test]
+async fn every_released_schema_opens_with_its_rows() {
+    for (version, dump) in RELEASED {
+        let directory = tempfile::tempdir().unwrap();
+        raw(directory.path()).execute_batch(dump).unwrap();
+        let store = open(directory.path());
+        let agent = store.get_agent(uid(1)).await.unwrap().unwrap();
+        assert_eq!(agent.credential.label, "fixture", "schema {version}");
+        assert_eq!(agent.summary.health_status, "new");
+        assert_eq!(store.server_epoch(), ServerEpoch(2));
+        assert_eq!(store.setting("url").await.unwrap().as_deref(), Some("https://muster.example"));
+    }
+}
+
+/// The schema of this build is the newest fixture's: a change to a released migration would be lost on old files.
+#[test]
+fn a_new_file_has_the_schema_of_the_newest_fixture() {
+    let schema = |conn: &Connection| -> Vec<String> {
+        let mut statement =
+            conn.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name").unwrap();
+        let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        rows.map(|sql| sql.unwrap().split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    let (fresh, fixture) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    open(fresh.path()).close();
+    raw(fixture.path()).execute_batch(RELEASED.last().unwrap().1).unwrap();
+    assert_eq!(schema(&raw(fresh.path())), schema(&raw(fixture.path())));
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_the_error_says_what_to_run_and_where_the_copy_is() {
+    let directory = tempfile::tempdir().unwrap();
+    open(directory.path()).close();
+    raw(directory.path())
+        .execute(
+            "INSERT INTO migration (version, build, applied_at, backup) VALUES (99, '7.1.0', 0, '/b/old.db')",
+            [],
+        )
+        .unwrap();
+    let before = std::fs::read(directory.path().join("muster.db")).unwrap();
+    let error = Store::open(options(directory.path()), NOW).unwrap_err();
+    let path = directory.path().join("muster.db");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the database {} has schema 99, this build knows schemas up to 1: run muster 7.1.0 or newer, or go back \
+             to the copy made before the upgrade: /b/old.db",
+            path.display()
+        )
+    );
+    assert!(!error.is_retryable());
+    assert_eq!(std::fs::read(path).unwrap(), before, "the file is not touched");
+}
+
+#[test]
+fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("muster.db");
+    std::fs::write(&path, "not a database, but long enough to be read as one. ".repeat(40)).unwrap();
+    let refused = || Store::open(options(directory.path()), NOW).unwrap_err();
+    assert!(matches!(refused(), StoreError::NotOurs { .. }), "{:?}", refused());
+    std::fs::remove_file(&path).unwrap();
+    raw(directory.path()).execute_batch("CREATE TABLE cats (name TEXT)").unwrap();
+    let error = refused();
+    assert!(error.to_string().ends_with("it belongs to another program"), "{error}");
+}
+
+#[test]
+fn a_missing_directory_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = Store::open(options(&directory.path().join("nowhere")), NOW).unwrap_err();
+    assert!(
+        matches!(&error, StoreError::File { path, .. } if path.ends_with("nowhere/muster.db.lock")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn one_server_at_a_time_and_an_administrator_beside_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    assert_eq!(store.server_epoch(), ServerEpoch(1));
+    let second = Store::open(options(directory.path()), NOW).unwrap_err();
+    assert!(matches!(second, StoreError::InUse { .. }) && second.is_retryable());
+    let administer = OpenOptions::administer(directory.path().join("muster.db"), "9.9.9");
+    let beside = Store::open(administer, NOW).unwrap();
+    assert_eq!(beside.server_epoch(), ServerEpoch(1));
+    let credential = credential(&beside, "fixture").await;
+    store.enrol(vec![enrolment(&store, credential, 1)]).await.unwrap();
+    assert_eq!(beside.agent_counts().await.unwrap().connected, 1);
+    store.close();
+    assert!(matches!(store.agent_counts().await, Err(StoreError::Closed)));
+    assert!(matches!(store.mark_alive(UnixMillis(1)).await, Err(StoreError::Closed)));
+    drop((store, beside));
+    assert_eq!(open(directory.path()).server_epoch(), ServerEpoch(2));
+}
