@@ -106,6 +106,7 @@ struct Connection<H: Handler> {
     liveness: Liveness,
     clock: Pin<Box<Sleep>>,
     probes: Vec<oneshot::Sender<()>>,
+    listening: bool,
 }
 
 impl<H: Handler> Drop for Connection<H> {
@@ -125,7 +126,7 @@ impl<H: Handler> Connection<H> {
         let interval = shared.settings.ping_after.saturating_mul(spread) / 1000;
         let liveness = Liveness::new(now, interval, shared.settings.missed_pings);
         let clock = Box::pin(tokio::time::sleep_until(shared.clock.instant(now + interval)));
-        Self { ws, via, outbox, complete, liveness, clock, probes: Vec::new() }
+        Self { ws, via, outbox, complete, liveness, clock, probes: Vec::new(), listening: false }
     }
 
     async fn serve(&mut self) {
@@ -152,8 +153,12 @@ impl<H: Handler> Connection<H> {
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        self.outbox.register(cx.waker());
+        // A task has one waker for all its life, so it is left with the outbox once and again after each use.
+        if !std::mem::replace(&mut self.listening, true) {
+            self.outbox.register(cx.waker());
+        }
         if let Some(errands) = self.outbox.take() {
+            self.listening = false;
             return Poll::Ready(Event::Errands(errands));
         }
         if let Poll::Ready(frame) = self.ws.poll_next_frame(cx) {
