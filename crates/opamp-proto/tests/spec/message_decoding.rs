@@ -63,6 +63,28 @@ proptest! {
     }
 
     #[test]
+    fn a_part_is_accepted_exactly_when_the_generated_decoder_accepts_it(
+        message in agent_to_server(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+    ) {
+        let bytes = message.encode_to_vec();
+        let raw = RawAgentToServer::decode(&bytes).unwrap();
+        for part in raw.present().iter() {
+            prop_assert!(raw.check(part).is_ok(), "{part:?} as we made it");
+            let mut damaged = raw.part(part).unwrap().to_vec();
+            for (place, value) in &damage {
+                if !damaged.is_empty() {
+                    let place = place.index(damaged.len());
+                    damaged[place] = *value;
+                }
+            }
+            let whole = alone(part, &damaged);
+            let again = RawAgentToServer::decode(&whole).unwrap();
+            prop_assert_eq!(again.check(part).is_ok(), decodes(part, &damaged), "{:?}", part);
+        }
+    }
+
+    #[test]
     fn noise_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         if let Ok(raw) = RawAgentToServer::decode(&bytes) {
             for part in Part::ALL {
@@ -168,4 +190,34 @@ fn errors_name_the_field() {
         refused(&[1 << 3 | 2, 9, 0]),
         "AgentToServer is malformed: a field is longer than the message"
     );
+}
+
+/// An AgentToServer with nothing but one part.
+fn alone(part: Part, encoded: &[u8]) -> Vec<u8> {
+    let number: u32 = match part {
+        Part::Description => 3,
+        Part::Health => 5,
+        Part::EffectiveConfig => 6,
+        Part::RemoteConfigStatus => 7,
+        Part::PackageStatuses => 8,
+        Part::CustomCapabilities => 12,
+        Part::AvailableComponents => 14,
+        Part::ConnectionSettingsStatus => 15,
+    };
+    let mut out = Vec::new();
+    prost::encoding::bytes::encode(number, &encoded.to_vec(), &mut out);
+    out
+}
+
+fn decodes(part: Part, encoded: &[u8]) -> bool {
+    match part {
+        Part::Description => wire::AgentDescription::decode(encoded).is_ok(),
+        Part::Health => wire::ComponentHealth::decode(encoded).is_ok(),
+        Part::EffectiveConfig => wire::EffectiveConfig::decode(encoded).is_ok(),
+        Part::RemoteConfigStatus => wire::RemoteConfigStatus::decode(encoded).is_ok(),
+        Part::PackageStatuses => wire::PackageStatuses::decode(encoded).is_ok(),
+        Part::CustomCapabilities => wire::CustomCapabilities::decode(encoded).is_ok(),
+        Part::AvailableComponents => wire::AvailableComponents::decode(encoded).is_ok(),
+        Part::ConnectionSettingsStatus => wire::ConnectionSettingsStatus::decode(encoded).is_ok(),
+    }
 }
