@@ -150,7 +150,7 @@ async fn c31_a_port_without_a_listener_is_tried_again_and_again() {
 }
 
 #[tokio::test]
-async fn bad_1_a_bad_request_is_told_and_not_repeated() {
+async fn bad_4_a_bad_request_is_told_and_not_repeated() {
     use opamp_client::proto::wire::{ServerErrorResponseType, ServerToAgent};
     let server = FakeServer::plain().await;
     let (client, mut events) = builder(server.url("http")).start().await.unwrap();
