@@ -158,24 +158,27 @@ fn print_times(name: &str, mut times: Vec<Duration>) {
 struct Clock {
     cpu: Duration,
     wall: Duration,
+    written: u64,
 }
 
 impl Clock {
     fn start() -> Self {
-        Self { cpu: Duration::ZERO, wall: Duration::ZERO }
+        Self { cpu: Duration::ZERO, wall: Duration::ZERO, written: 0 }
     }
 
     async fn measure<T>(&mut self, call: impl Future<Output = T>) -> T {
-        let (cpu, wall) = (cpu_time(), Instant::now());
+        let (cpu, wall, written) = (cpu_time(), Instant::now(), bytes_written());
         let value = call.await;
         self.wall += wall.elapsed();
         self.cpu += cpu_time().saturating_sub(cpu);
+        self.written += bytes_written() - written;
         value
     }
 
     fn print(&self, name: &str, count: u32) {
         let per = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(count);
-        println!("{name:<52} {:>7.2} µs ({:.2})", per(self.cpu), per(self.wall));
+        let written = self.written / u64::from(count);
+        println!("{name:<52} {:>7.2} µs ({:.2}), {written} B written", per(self.cpu), per(self.wall));
     }
 }
 
@@ -187,6 +190,13 @@ fn cpu_time() -> Duration {
         text.split_whitespace().next()?.parse::<u64>().ok()
     });
     Duration::from_nanos(nanos.sum())
+}
+
+/// Bytes that went to the files, log and checkpoints together.
+fn bytes_written() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("wchar: "));
+    line.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 fn resident_kb() -> String {

@@ -100,12 +100,14 @@ CREATE TABLE attribute_key (
     name TEXT NOT NULL UNIQUE
 );
 
--- One row per attribute of an agent, for selectors. The values' types are in the description.
+-- For selectors: which agents have a value of a key. A chunk is 4096 row numbers of agents; ids names its members,
+-- up to 255 of them as numbers of two bytes, more as a bitmap of 512. The values' types are in the description.
 CREATE TABLE agent_attribute (
-    key_id   INTEGER NOT NULL,
-    value    TEXT    NOT NULL,
-    agent_id INTEGER NOT NULL,
-    PRIMARY KEY (key_id, value, agent_id)
+    key_id INTEGER NOT NULL,
+    value  TEXT    NOT NULL,
+    chunk  INTEGER NOT NULL,
+    ids    BLOB    NOT NULL,
+    PRIMARY KEY (key_id, value, chunk)
 ) WITHOUT ROWID;
 
 CREATE TABLE account (

@@ -1,5 +1,6 @@
 //! Agents: their rows, what they reported, the index of their attributes. [`write`], [`enrol`] and [`query`]
-//! are what callers ask; `apply` writes, `list` and `row` read, `forget` removes.
+//! are what callers ask; `apply` writes, `list` and `row` read, `forget` removes; `attributes`, `posting` and `select` are
+//! the index behind selectors.
 
 mod apply;
 mod attributes;
@@ -9,10 +10,12 @@ pub mod enrol;
 mod forget;
 mod hot;
 mod list;
+mod posting;
 pub mod query;
 mod replace;
 mod report;
 mod row;
+mod select;
 mod statements;
 pub mod write;
 

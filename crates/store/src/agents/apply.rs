@@ -1,7 +1,7 @@
 //! Writes agents: enrolment and write-behind. What changed is found by comparing with the row, so that a
 //! report of what is known already writes nothing but its session.
 
-use model::credential::Validity;
+use model::credential::{self, Validity};
 use model::{AgentParts, CredentialId, UnixMillis};
 use opamp_proto::Part;
 
@@ -10,7 +10,7 @@ use super::enrol::{EnrolOutcome, Enrolment};
 use super::hot::Hot;
 use super::replace;
 use super::report::{self, Compared, Old};
-use super::statements::Statements;
+use super::statements::{CredentialMarks, Statements};
 use super::write::{AgentWrite, WriteReport};
 use crate::error::StoreError;
 use crate::store::Store;
@@ -62,8 +62,10 @@ pub(super) struct Batch<'d, 'c> {
     pub(super) statements: Statements<'c>,
     pub(super) report: WriteReport,
     index: IndexChanges,
+    /// The credential asked for last: most batches name one.
+    credential: Option<(CredentialId, Option<CredentialMarks>)>,
     /// New agents, which may be successors of old ones.
-    came: Vec<i64>,
+    came: Vec<replace::Came>,
     /// Agents that went, whose successors may be here already.
     went: Vec<i64>,
 }
@@ -72,14 +74,14 @@ impl<'d, 'c> Batch<'d, 'c> {
     fn new(db: &'d mut Db<'c>) -> Self {
         let statements = Statements::new(db.conn);
         let (report, index) = (WriteReport::default(), IndexChanges::default());
-        Self { db, statements, report, index, came: Vec::new(), went: Vec::new() }
+        Self { db, statements, report, index, credential: None, came: Vec::new(), went: Vec::new() }
     }
 
     /// Writes the index of attributes, in its order, then looks for successors in it.
     fn finish(mut self) -> Result<WriteReport, StoreError> {
         self.index.write(&mut self.statements)?;
-        for id in std::mem::take(&mut self.came) {
-            replace::find_predecessor(&mut self, id)?;
+        for came in std::mem::take(&mut self.came) {
+            replace::find_predecessor(&mut self, came)?;
         }
         for id in std::mem::take(&mut self.went) {
             replace::find_successor(&mut self, id)?;
@@ -89,7 +91,7 @@ impl<'d, 'c> Batch<'d, 'c> {
 
     fn enrol(&mut self, enrolment: &Enrolment) -> Result<EnrolOutcome, StoreError> {
         let Enrolment { credential, now, first } = enrolment;
-        let Some(validity) = self.statements.credential_validity(*credential, *now)? else {
+        let Some(validity) = self.validity(*credential, *now)? else {
             return Ok(EnrolOutcome::NoCredential);
         };
         if validity == Validity::Revoked {
@@ -109,6 +111,18 @@ impl<'d, 'c> Batch<'d, 'c> {
         }
     }
 
+    fn validity(&mut self, id: CredentialId, now: UnixMillis) -> Result<Option<Validity>, StoreError> {
+        let marks = match self.credential {
+            Some((known, marks)) if known == id => marks,
+            _ => {
+                let marks = self.statements.credential_marks(id)?;
+                self.credential = Some((id, marks));
+                marks
+            }
+        };
+        Ok(marks.map(|(expires_at, revoked_at)| credential::validity(expires_at, revoked_at, now)))
+    }
+
     /// The row of a new agent with its first state.
     fn insert(
         &mut self,
@@ -125,10 +139,15 @@ impl<'d, 'c> Batch<'d, 'c> {
         report::insert(self, id, &first.parts)?;
         for (key, value) in attributes::index_rows(&attributes) {
             let key = self.db.caches.key_id(self.db.conn, key)?;
-            self.index.add(key, value, id);
+            self.index.add(key, &value, id);
         }
         if first.parts.get(Part::Description).is_some() {
-            self.came.push(id);
+            self.came.push(replace::Came::New {
+                id,
+                uid: first.uid,
+                first_seen: now,
+                identity: (&facts).into(),
+            });
         }
         Ok(())
     }
@@ -194,14 +213,14 @@ impl<'d, 'c> Batch<'d, 'c> {
         let (before, after) = (attributes::index_rows(&before), attributes::index_rows(&after));
         for (key, value) in before.iter().filter(|row| after.binary_search(row).is_err()) {
             let key = self.db.caches.key_id(self.db.conn, key)?;
-            self.index.remove(key, value.clone(), id);
+            self.index.remove(key, value, id);
         }
         for (key, value) in after.iter().filter(|row| before.binary_search(row).is_err()) {
             let key = self.db.caches.key_id(self.db.conn, key)?;
-            self.index.add(key, value.clone(), id);
+            self.index.add(key, value, id);
         }
         if old.is_none() {
-            self.came.push(id);
+            self.came.push(replace::Came::Row(id));
         }
         Ok(())
     }

@@ -1,26 +1,34 @@
-//! An agent's attributes as rows of the index that selectors read.
+//! An agent's attributes as the index that selectors read: which agents have which value.
 
-use model::{AgentFacts, Attributes};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use model::{AgentFacts, AttributeValue, Attributes};
 use opamp_proto::hash::sha256;
 use opamp_proto::wire::{AgentDescription, Message as _};
+use rusqlite::OptionalExtension;
 
+use super::posting::{Chunk, chunk_of};
 use super::statements::Statements;
 use crate::error::StoreError;
 
 /// The longest value that the index holds as it is, in bytes. PostgreSQL's limit for a row of an index is 2,700.
-const MAX_VALUE: usize = 512;
+const MAX_VALUE: usize = 256;
 
-/// A value as the index has it: its text, or when that is long, its beginning and its hash. Equal texts give
-/// equal rows either way.
-pub(super) fn index_value(text: String) -> String {
+/// The longest fact in a row, in bytes.
+const MAX_FACT: usize = 256;
+
+/// A text as the index has it: as it is, or when it is long, its beginning and its hash. Equal texts give equal
+/// rows either way.
+pub(super) fn index_value(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= MAX_VALUE {
         return text;
     }
     let hash = sha256(text.as_bytes());
-    let mut short = cut(&text, MAX_VALUE - 70).to_owned();
+    let mut short = cut(&text, MAX_VALUE - 74).to_owned();
     short.push_str("…sha256:");
     hash.iter().for_each(|byte| short.push_str(&format!("{byte:02x}")));
-    short
+    short.into()
 }
 
 /// The text up to a length in bytes, never in the middle of a character.
@@ -37,17 +45,18 @@ pub(super) fn decode(description: Option<&[u8]>) -> Attributes {
         .unwrap_or_default()
 }
 
-/// The index rows of attributes: key and value, sorted, each once.
-pub(super) fn index_rows(attributes: &Attributes) -> Vec<(&str, String)> {
+/// The rows of the index that an agent has: key and value, sorted, each once.
+pub(super) fn index_rows(attributes: &Attributes) -> Vec<(&str, Cow<'_, str>)> {
     let mut rows: Vec<_> =
-        attributes.iter().map(|one| (one.key.as_str(), index_value(one.value.to_string()))).collect();
+        attributes.iter().map(|one| (one.key.as_str(), index_value(text_of(&one.value)))).collect();
     rows.sort_unstable();
     rows.dedup();
     rows
 }
 
-/// The longest fact in a row, in bytes.
-const MAX_FACT: usize = 256;
+fn text_of(value: &AttributeValue) -> Cow<'_, str> {
+    value.as_str().map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed)
+}
 
 /// The facts of attributes, as a row holds them.
 pub(super) fn short_facts(attributes: &Attributes) -> AgentFacts {
@@ -60,36 +69,87 @@ pub(super) fn short_facts(attributes: &Attributes) -> AgentFacts {
     facts
 }
 
-/// Changes of the index that a batch collects, so that they are made in the index's own order: a page is then
-/// read and written once, however many agents of the batch have a row on it.
+/// Changes of the index that a batch collects. Each row is then written once, however many agents of the batch
+/// are in it, and in the index's own order, so that each page is written once.
 #[derive(Default)]
-pub(super) struct IndexChanges(Vec<(i64, String, i64, Change)>);
+pub(super) struct IndexChanges(HashMap<i64, HashMap<String, Vec<(i64, Change)>>>);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     Remove,
     Add,
 }
 
 impl IndexChanges {
-    pub(super) fn add(&mut self, key: i64, value: String, agent: i64) {
-        self.0.push((key, value, agent, Change::Add));
+    pub(super) fn add(&mut self, key: i64, value: &str, agent: i64) {
+        self.push(key, value, (agent, Change::Add));
     }
 
-    pub(super) fn remove(&mut self, key: i64, value: String, agent: i64) {
-        self.0.push((key, value, agent, Change::Remove));
+    pub(super) fn remove(&mut self, key: i64, value: &str, agent: i64) {
+        self.push(key, value, (agent, Change::Remove));
     }
 
-    /// Makes the changes. Those of one row keep their order, since the sort is stable.
+    fn push(&mut self, key: i64, value: &str, change: (i64, Change)) {
+        let values = self.0.entry(key).or_default();
+        match values.get_mut(value) {
+            Some(changes) => changes.push(change),
+            None => {
+                values.insert(value.to_owned(), vec![change]);
+            }
+        }
+    }
+
+    /// Makes the changes. Those of one agent keep their order.
     pub(super) fn write(&mut self, statements: &mut Statements<'_>) -> Result<(), StoreError> {
-        self.0.sort_by(|one, other| (one.0, &one.1, one.2).cmp(&(other.0, &other.1, other.2)));
-        for (key, value, agent, change) in self.0.drain(..) {
-            let statement = match change {
-                Change::Add => &mut statements.insert_attribute,
-                Change::Remove => &mut statements.delete_attribute,
-            };
-            statement.get()?.execute((key, value, agent))?;
+        let mut keys: Vec<_> = self.0.drain().collect();
+        keys.sort_unstable_by_key(|(key, _)| *key);
+        for (key, values) in keys {
+            let mut values: Vec<_> = values.into_iter().collect();
+            values.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+            for (value, mut changes) in values {
+                changes.sort_by_key(|(agent, _)| chunk_of(*agent));
+                for changes in changes.chunk_by(|(one, _), (other, _)| chunk_of(*one) == chunk_of(*other)) {
+                    write_chunk(statements, key, &value, changes)?;
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// Makes the changes of one row of the index.
+fn write_chunk(
+    statements: &mut Statements<'_>,
+    key: i64,
+    value: &str,
+    changes: &[(i64, Change)],
+) -> Result<(), StoreError> {
+    let Some((agent, _)) = changes.first() else { return Ok(()) };
+    let number = chunk_of(*agent);
+    if let [(agent, Change::Add)] = changes {
+        // Most values of a new agent's own are new: one statement instead of two.
+        let insert = statements.insert_posting.get()?;
+        if insert.execute((key, value, number, Chunk::encode_one(*agent)))? == 1 {
+            return Ok(());
+        }
+    }
+    let stored = statements.select_posting.get()?.query_row((key, value, number), |row| {
+        Ok(row.get_ref(0)?.as_blob().map_err(|_| ()).and_then(|bytes| Chunk::decode(bytes).map_err(|_| ())))
+    });
+    let mut chunk = match stored.optional()? {
+        None => Chunk::empty(),
+        Some(chunk) => chunk.map_err(|()| StoreError::Corrupt("set of agents"))?,
+    };
+    for (agent, change) in changes {
+        match change {
+            Change::Add => chunk.insert(*agent),
+            Change::Remove => chunk.remove(*agent),
+        }
+    }
+    if chunk.is_empty() {
+        statements.delete_posting.get()?.execute((key, value, number))?;
+    } else {
+        statements.update_posting.get()?.execute((key, value, number, chunk.encode()))?;
+    }
+    Ok(())
 }

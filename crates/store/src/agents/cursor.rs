@@ -14,7 +14,7 @@ pub struct Cursor {
     pub(super) id: i64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Place {
     Text(String),
     Number(i64),

@@ -4,7 +4,8 @@ use model::UnixMillis;
 use opamp_proto::InstanceUid;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::attributes;
+use super::attributes::{self, IndexChanges};
+use super::statements::Statements;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value::{self, signed};
@@ -35,7 +36,7 @@ impl Store {
             match found {
                 None => Ok(Forgotten::Unknown),
                 Some((_, owner, None)) if owner == signed(db.epoch) => Ok(Forgotten::Connected),
-                Some((id, ..)) => remove(db, id, uid).map(|()| Forgotten::Done),
+                Some((id, ..)) => remove(db, &[(id, uid)]).map(|()| Forgotten::Done),
             }
         })
         .await
@@ -50,9 +51,7 @@ impl Store {
     ) -> Result<Vec<InstanceUid>, StoreError> {
         self.write(Durability::Behind, limit as usize, move |db| {
             let expired = expired(db, before, limit)?;
-            for (id, uid) in &expired {
-                remove(db, *id, *uid)?;
-            }
+            remove(db, &expired)?;
             Ok(expired.into_iter().map(|(_, uid)| uid).collect())
         })
         .await
@@ -88,19 +87,34 @@ fn expired(db: &Db<'_>, before: UnixMillis, limit: u32) -> Result<Vec<(i64, Inst
     Ok(expired)
 }
 
-fn remove(db: &mut Db<'_>, id: i64, uid: InstanceUid) -> Result<(), StoreError> {
-    remove_report(db, id)?;
-    for sql in [
-        "UPDATE agent SET replaced_by = NULL WHERE replaced_by = ?1",
-        "UPDATE agent SET replaces = NULL WHERE replaces = ?1",
-        "DELETE FROM agent WHERE uid = ?1",
+fn remove(db: &mut Db<'_>, agents: &[(i64, InstanceUid)]) -> Result<(), StoreError> {
+    let mut index = IndexChanges::default();
+    for (id, uid) in agents {
+        remove_report(db, *id, &mut index)?;
+        remove_row(db.conn, *uid)?;
+    }
+    index.write(&mut Statements::new(db.conn))
+}
+
+/// Removes the row, and what its neighbours in a line of replacements say of it.
+fn remove_row(conn: &Connection, uid: InstanceUid) -> Result<(), StoreError> {
+    let (by, of) = conn
+        .prepare_cached("DELETE FROM agent WHERE uid = ?1 RETURNING replaced_by, replaces")?
+        .query_row([uid.as_bytes()], |row| {
+        Ok((row.get::<_, Option<Vec<u8>>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
+    })?;
+    for (sql, other) in [
+        ("UPDATE agent SET replaces = NULL WHERE uid = ?1 AND replaces = ?2", by),
+        ("UPDATE agent SET replaced_by = NULL WHERE uid = ?1 AND replaced_by = ?2", of),
     ] {
-        db.conn.prepare_cached(sql)?.execute([uid.as_bytes()])?;
+        if let Some(other) = other {
+            conn.prepare_cached(sql)?.execute((other, uid.as_bytes()))?;
+        }
     }
     Ok(())
 }
 
-fn remove_report(db: &mut Db<'_>, id: i64) -> Result<(), StoreError> {
+fn remove_report(db: &mut Db<'_>, id: i64, index: &mut IndexChanges) -> Result<(), StoreError> {
     let removed = db
         .conn
         .prepare_cached(
@@ -119,12 +133,9 @@ fn remove_report(db: &mut Db<'_>, id: i64) -> Result<(), StoreError> {
             .execute([blob])?;
     }
     let attributes = attributes::decode(description.as_deref());
-    let mut delete = db
-        .conn
-        .prepare_cached("DELETE FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND agent_id = ?3")?;
     for (key, value) in attributes::index_rows(&attributes) {
         let key = db.caches.key_id(db.conn, key)?;
-        delete.execute((key, value, id))?;
+        index.remove(key, &value, id);
     }
     Ok(())
 }

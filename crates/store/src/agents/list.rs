@@ -1,19 +1,24 @@
-//! Lists and counts of agents. A question becomes one condition in SQL, used for the page and for the total;
-//! the values in it are always bound, never written into the text.
+//! Lists and counts of agents. The selector gives a set of agents, the other filters are a condition in SQL;
+//! one pass over what both leave counts them and keeps the page. Values are bound, never written into the text.
 
-use model::ConnectionState;
-use model::selector::{Requirement, Test};
-use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, params_from_iter};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
-use super::attributes::index_value;
+use model::{AgentSummary, ConnectionState};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, params_from_iter};
+
 use super::cursor::{Cursor, Place};
 use super::query::{AgentCounts, AgentPage, AgentQuery, AgentSort, HealthFilter, SortKey};
-use super::row::{self, COLUMN_COUNT, COLUMNS, FROM};
+use super::row::{self, COLUMNS, FROM};
+use super::select::Selected;
 use crate::error::StoreError;
 use crate::reader::Reader;
 use crate::store::Store;
 use crate::value::{signed, unsigned};
+
+/// Up to so many selected agents are looked up one by one; beyond it, reading all rows is quicker.
+const MAX_LOOKUPS: usize = 2000;
 
 impl Store {
     /// A page of agents. [`StoreError::Cursor`] when the cursor was made for another order.
@@ -28,54 +33,133 @@ impl Store {
 }
 
 fn page(reader: &Reader, query: &AgentQuery) -> Result<AgentPage, StoreError> {
-    let mut condition = Condition::of(reader, query)?;
-    let total = total(reader, &condition)?;
+    if query.cursor.as_ref().is_some_and(|cursor| cursor.sort != query.sort) {
+        return Err(StoreError::Cursor);
+    }
+    // All that is read is of one moment.
+    let transaction = reader.conn.unchecked_transaction()?;
     let limit = query.limit.clamp(1, AgentQuery::MAX_LIMIT) as usize;
-    let key = sort_expression(query.sort.key, reader.epoch);
-    let (direction, beyond) = if query.sort.descending { ("DESC", "<") } else { ("ASC", ">") };
-    if let Some(cursor) = &query.cursor {
-        if cursor.sort != query.sort {
-            return Err(StoreError::Cursor);
-        }
-        let place = match &cursor.place {
-            Place::Text(text) => Value::Text(text.clone()),
-            Place::Number(number) => Value::Integer(*number),
-        };
-        let (place, id) = (condition.bind(place), condition.bind(Value::Integer(cursor.id)));
-        condition.and(format!("({key}, a.id) {beyond} ({place}, {id})"));
-    }
-    let sql = format!(
-        "SELECT {COLUMNS}, a.id, {key} FROM {FROM} WHERE {} ORDER BY {key} {direction}, a.id {direction} LIMIT {}",
-        condition.text,
-        limit + 1
-    );
-    let mut statement = reader.conn.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(&condition.values))?;
-    let (mut items, mut next, mut last) = (Vec::new(), None, None);
-    while let Some(row) = rows.next()? {
-        if items.len() == limit {
-            next = last;
-            break;
-        }
-        items.push(row::summary(row, reader.epoch)?);
-        last = Some(cursor(row, query.sort)?);
-    }
+    let mut best = Best::new(query, limit + 1);
+    scan(reader, query, &mut best)?;
+    let (total, mut places) = (best.total, best.into_places());
+    let has_more = places.len() > limit;
+    places.truncate(limit);
+    let last = places.last().filter(|_| has_more).cloned();
+    let next = last.map(|(place, id)| Cursor { sort: query.sort, place, id });
+    let items =
+        places.iter().map(|(_, id)| summary(&transaction, *id, reader.epoch)).collect::<Result<_, _>>()?;
+    transaction.commit()?;
     Ok(AgentPage { items, next, total })
 }
 
-fn cursor(row: &rusqlite::Row<'_>, sort: AgentSort) -> Result<Cursor, StoreError> {
-    let place = match row.get::<_, Value>(COLUMN_COUNT + 1)? {
-        Value::Text(text) => Place::Text(text),
-        Value::Integer(number) => Place::Number(number),
-        Value::Null | Value::Real(_) | Value::Blob(_) => return Err(StoreError::Corrupt("place in a list")),
-    };
-    Ok(Cursor { sort, place, id: row.get(COLUMN_COUNT)? })
+fn summary(conn: &Connection, id: i64, epoch: u64) -> Result<AgentSummary, StoreError> {
+    let mut statement = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {FROM} WHERE a.id = ?1"))?;
+    statement.query_row([id], |row| Ok(row::summary(row, epoch)))?
 }
 
-fn total(reader: &Reader, condition: &Condition) -> Result<u64, StoreError> {
-    let sql = format!("SELECT count(*) FROM agent a WHERE {}", condition.text);
+/// Shows every agent of the question to `best`.
+fn scan(reader: &Reader, query: &AgentQuery, best: &mut Best<'_>) -> Result<(), StoreError> {
+    let selected = Selected::of(&reader.conn, &query.selector)?;
+    let mut condition = Condition::of(reader.epoch, query);
+    if let Selected::Only(ids) = &selected
+        && ids.len() <= MAX_LOOKUPS
+    {
+        let list: Vec<_> = ids.iter().map(|id| id.to_string()).collect();
+        let list = condition.bind(Value::Text(format!("[{}]", list.join(","))));
+        condition.and(&format!("a.id IN (SELECT value FROM json_each({list}))"));
+    }
+    let key = sort_expression(query.sort.key, reader.epoch);
+    let sql = format!("SELECT a.id, {key} FROM agent a WHERE {}", condition.text);
     let mut statement = reader.conn.prepare_cached(&sql)?;
-    Ok(unsigned(statement.query_row(params_from_iter(&condition.values), |row| row.get(0))?))
+    let mut rows = statement.query(params_from_iter(&condition.values))?;
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        if selected.contains(id) {
+            best.offer(row.get_ref(1)?, id)?;
+        }
+    }
+    Ok(())
+}
+
+/// Counts agents and keeps the first of them in the question's order, from its cursor on.
+struct Best<'q> {
+    sort: AgentSort,
+    after: Option<(&'q Place, i64)>,
+    capacity: usize,
+    /// The last of the order on top.
+    kept: BinaryHeap<Kept>,
+    total: u64,
+}
+
+/// An agent at its place, ordered as the question wants.
+#[derive(PartialEq, Eq)]
+struct Kept {
+    place: Place,
+    id: i64,
+    descending: bool,
+}
+
+impl Ord for Kept {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = self.place.cmp(&other.place).then(self.id.cmp(&other.id));
+        if self.descending { order.reverse() } else { order }
+    }
+}
+
+impl PartialOrd for Kept {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<'q> Best<'q> {
+    fn new(query: &'q AgentQuery, capacity: usize) -> Self {
+        let after = query.cursor.as_ref().map(|cursor| (&cursor.place, cursor.id));
+        Self { sort: query.sort, after, capacity, kept: BinaryHeap::with_capacity(capacity + 1), total: 0 }
+    }
+
+    fn offer(&mut self, place: ValueRef<'_>, id: i64) -> Result<(), StoreError> {
+        self.total += 1;
+        let is_after = |other: &Place, other_id: i64| -> Result<bool, StoreError> {
+            let order = compare(place, other)?.then(id.cmp(&other_id));
+            Ok(order == if self.sort.descending { Ordering::Less } else { Ordering::Greater })
+        };
+        if let Some((cursor, cursor_id)) = self.after
+            && !is_after(cursor, cursor_id)?
+        {
+            return Ok(());
+        }
+        if self.kept.len() == self.capacity {
+            if let Some(last) = self.kept.peek()
+                && is_after(&last.place, last.id)?
+            {
+                return Ok(());
+            }
+            self.kept.pop();
+        }
+        self.kept.push(Kept { place: owned(place)?, id, descending: self.sort.descending });
+        Ok(())
+    }
+
+    fn into_places(self) -> Vec<(Place, i64)> {
+        self.kept.into_sorted_vec().into_iter().map(|kept| (kept.place, kept.id)).collect()
+    }
+}
+
+fn compare(value: ValueRef<'_>, place: &Place) -> Result<Ordering, StoreError> {
+    match (value, place) {
+        (ValueRef::Text(text), Place::Text(place)) => Ok(text.cmp(place.as_bytes())),
+        (ValueRef::Integer(number), Place::Number(place)) => Ok(number.cmp(place)),
+        _ => Err(StoreError::Corrupt("place in a list")),
+    }
+}
+
+fn owned(value: ValueRef<'_>) -> Result<Place, StoreError> {
+    match value {
+        ValueRef::Text(text) => Ok(Place::Text(String::from_utf8_lossy(text).into_owned())),
+        ValueRef::Integer(number) => Ok(Place::Number(number)),
+        _ => Err(StoreError::Corrupt("place in a list")),
+    }
 }
 
 /// The order in SQL. States and healths have the order of [`SortKey`]'s words.
@@ -103,39 +187,37 @@ struct Condition {
 }
 
 impl Condition {
-    fn of(reader: &Reader, query: &AgentQuery) -> Result<Self, StoreError> {
+    /// What a question asks for beside its selector.
+    fn of(epoch: u64, query: &AgentQuery) -> Self {
         let mut condition = Self { text: "1".to_owned(), values: Vec::new() };
-        for requirement in query.selector.requirements() {
-            condition.require(reader, requirement)?;
-        }
         if !query.include_replaced {
-            condition.and("a.replaced_by IS NULL".to_owned());
+            condition.and("a.replaced_by IS NULL");
         }
         match query.state {
             None => {}
             Some(ConnectionState::Connected) => {
-                condition.and(format!("{} AND a.silent_since IS NULL", live(reader.epoch)))
+                condition.and(&format!("{} AND a.silent_since IS NULL", live(epoch)));
             }
             Some(ConnectionState::Silent) => {
-                condition.and(format!("{} AND a.silent_since IS NOT NULL", live(reader.epoch)));
+                condition.and(&format!("{} AND a.silent_since IS NOT NULL", live(epoch)));
             }
-            Some(ConnectionState::Disconnected) => condition.and(format!("NOT ({})", live(reader.epoch))),
+            Some(ConnectionState::Disconnected) => condition.and(&format!("NOT ({})", live(epoch))),
         }
         match query.health {
             None => {}
-            Some(HealthFilter::Healthy) => condition.and("a.healthy = 1".to_owned()),
-            Some(HealthFilter::Unhealthy) => condition.and("a.healthy = 0".to_owned()),
-            Some(HealthFilter::Unknown) => condition.and("a.healthy IS NULL".to_owned()),
+            Some(HealthFilter::Healthy) => condition.and("a.healthy = 1"),
+            Some(HealthFilter::Unhealthy) => condition.and("a.healthy = 0"),
+            Some(HealthFilter::Unknown) => condition.and("a.healthy IS NULL"),
         }
         if let Some(text) = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
             condition.search(text);
         }
-        Ok(condition)
+        condition
     }
 
-    fn and(&mut self, text: String) {
+    fn and(&mut self, text: &str) {
         self.text.push_str(" AND ");
-        self.text.push_str(&text);
+        self.text.push_str(text);
     }
 
     /// Binds a value; the placeholder that stands for it.
@@ -145,64 +227,25 @@ impl Condition {
     }
 
     fn search(&mut self, text: &str) {
-        let escaped: String = text
-            .chars()
-            .take(256)
-            .flat_map(|c| {
-                let escape = matches!(c, '%' | '_' | '\\').then_some('\\');
-                escape.into_iter().chain([c])
-            })
-            .collect();
+        let mut escaped = String::new();
+        for c in text.chars().take(256) {
+            if matches!(c, '%' | '_' | '\\') {
+                escaped.push('\\');
+            }
+            escaped.push(c);
+        }
         let pattern = self.bind(Value::Text(format!("%{escaped}%")));
-        let mut tests: Vec<_> = ["name", "host", "instance_id", "version"]
-            .iter()
-            .map(|column| format!("a.{column} LIKE {pattern} ESCAPE '\\'"))
-            .collect();
+        // One text with breaks between: matching it once is quicker than matching four columns.
+        let all = "a.name || char(10) || a.host || char(10) || a.instance_id || char(10) || a.version";
+        let mut test = format!("({all}) LIKE {pattern} ESCAPE '\\'");
         // An instance_uid is stored as bytes: whole digits of it are looked for in its hexadecimal form.
         let digits: String = text.chars().filter(|c| *c != '-').collect();
         if digits.len() <= 32 && !digits.is_empty() && digits.chars().all(|c| c.is_ascii_hexdigit()) {
             let pattern = self.bind(Value::Text(format!("%{digits}%")));
-            tests.push(format!("hex(a.uid) LIKE {pattern}"));
+            test = format!("({test} OR hex(a.uid) LIKE {pattern})");
         }
-        self.and(format!("({})", tests.join(" OR ")));
+        self.and(&test);
     }
-
-    fn require(&mut self, reader: &Reader, requirement: &Requirement) -> Result<(), StoreError> {
-        let key = key_id(reader, requirement.key())?;
-        let (wanted, values) = match requirement.test() {
-            Test::Is(value) => (true, std::slice::from_ref(value)),
-            Test::IsNot(value) => (false, std::slice::from_ref(value)),
-            Test::In(values) => (true, &values[..]),
-            Test::NotIn(values) => (false, &values[..]),
-            Test::Exists => (true, &[][..]),
-            Test::Missing => (false, &[][..]),
-        };
-        let Some(key) = key else {
-            // No agent ever had the key.
-            if wanted {
-                self.and("0".to_owned());
-            }
-            return Ok(());
-        };
-        let not = if wanted { "" } else { "NOT " };
-        let key = self.bind(Value::Integer(key));
-        if values.is_empty() {
-            self.and(format!("a.id {not}IN (SELECT agent_id FROM agent_attribute WHERE key_id = {key})"));
-            return Ok(());
-        }
-        let places: Vec<_> =
-            values.iter().map(|value| self.bind(Value::Text(index_value(value.clone())))).collect();
-        self.and(format!(
-            "{not}EXISTS (SELECT 1 FROM agent_attribute x WHERE x.key_id = {key} AND x.value IN ({}) AND x.agent_id = a.id)",
-            places.join(", ")
-        ));
-        Ok(())
-    }
-}
-
-fn key_id(reader: &Reader, name: &str) -> Result<Option<i64>, StoreError> {
-    let mut statement = reader.conn.prepare_cached("SELECT id FROM attribute_key WHERE name = ?1")?;
-    Ok(statement.query_row([name], |row| row.get(0)).optional()?)
 }
 
 fn counts(reader: &Reader) -> Result<AgentCounts, StoreError> {
@@ -219,12 +262,6 @@ fn counts(reader: &Reader) -> Result<AgentCounts, StoreError> {
     let [connected, silent, disconnected, unhealthy, replaced] = statement.query_row([], |row| {
         Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?].map(unsigned))
     })?;
-    Ok(AgentCounts {
-        connected,
-        silent,
-        disconnected,
-        unhealthy,
-        total: connected + silent + disconnected,
-        replaced,
-    })
+    let total = connected + silent + disconnected;
+    Ok(AgentCounts { connected, silent, disconnected, unhealthy, total, replaced })
 }

@@ -8,13 +8,22 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::apply::Batch;
 use super::attributes::index_value;
+use super::posting::{Chunk, IdSet, chunk_of};
 use super::write::Replaced;
 use crate::error::StoreError;
 use crate::value::{self, unsigned};
 
 /// Candidates that are looked at for each shared attribute, the newest first. A fleet whose hosts are all called
 /// `localhost` must not make every join read the whole fleet.
-const MAX_CANDIDATES: i64 = 32;
+const MAX_CANDIDATES: usize = 32;
+
+/// An agent whose description came for the first time.
+pub(super) enum Came {
+    /// Its row was made in this batch.
+    New { id: i64, uid: InstanceUid, first_seen: UnixMillis, identity: Identity },
+    /// Its row was there already.
+    Row(i64),
+}
 
 /// An agent as the rule sees it.
 struct Candidate {
@@ -39,8 +48,21 @@ impl Candidate {
 }
 
 /// Looks for the agent that a new one replaces.
-pub(super) fn find_predecessor(batch: &mut Batch<'_, '_>, id: i64) -> Result<(), StoreError> {
-    let Some(new) = candidate(batch, id)?.filter(|new| !new.replaces) else { return Ok(()) };
+pub(super) fn find_predecessor(batch: &mut Batch<'_, '_>, came: Came) -> Result<(), StoreError> {
+    let new = match came {
+        Came::Row(id) => candidate(batch, id)?.filter(|new| !new.replaces),
+        Came::New { id, uid, first_seen, identity } => Some(Candidate {
+            id,
+            uid,
+            first_seen,
+            last_seen: first_seen,
+            disconnected: false,
+            replaced: false,
+            replaces: false,
+            identity,
+        }),
+    };
+    let Some(new) = new else { return Ok(()) };
     let mut best: Option<(model::replacement::Replacement, Candidate)> = None;
     for other in sharing(batch, &new, true)? {
         let Some(old) = candidate(batch, other)?.filter(|old| old.disconnected && !old.replaced) else {
@@ -103,10 +125,16 @@ fn sharing(batch: &mut Batch<'_, '_>, agent: &Candidate, older: bool) -> Result<
         let statements = &mut batch.statements;
         let select =
             if older { &mut statements.older_with_attribute } else { &mut statements.newer_with_attribute };
-        let mut rows = select.get()?.query((key, index_value(text.clone()), agent.id, MAX_CANDIDATES))?;
+        let value = index_value(text.as_str().into());
+        let mut rows = select.get()?.query((key, value, chunk_of(agent.id)))?;
+        let mut set = IdSet::default();
         while let Some(row) = rows.next()? {
-            found.push(row.get(0)?);
+            let bytes = row.get_ref(1)?.as_blob().map_err(|_| StoreError::Corrupt("set of agents"))?;
+            set.add(row.get(0)?, Chunk::decode(bytes)?);
         }
+        let wanted = |id: &i64| if older { *id < agent.id } else { *id > agent.id };
+        let ids: Vec<_> = set.iter().filter(wanted).collect();
+        found.extend(ids.into_iter().rev().take(MAX_CANDIDATES));
     }
     found.dedup();
     Ok(found)

@@ -1,6 +1,6 @@
 //! The statements that the writer runs for agents, prepared once and held for a batch.
 
-use model::{AgentFacts, CredentialId, SessionEpoch, UnixMillis, credential};
+use model::{AgentFacts, CredentialId, SessionEpoch, UnixMillis};
 use opamp_proto::{InstanceUid, Part};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
@@ -74,15 +74,18 @@ statements! {
         connection_settings_status) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     select_blob_hash = "SELECT sha256 FROM blob WHERE id = ?1";
     mark_unused = "INSERT INTO blob_unused (id) VALUES (?1) ON CONFLICT DO NOTHING";
-    insert_attribute = "INSERT INTO agent_attribute (key_id, value, agent_id) VALUES (?1, ?2, ?3)
+    insert_posting = "INSERT INTO agent_attribute (key_id, value, chunk, ids) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT DO NOTHING";
-    delete_attribute = "DELETE FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND agent_id = ?3";
+    select_posting = "SELECT ids FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND chunk = ?3";
+    update_posting = "INSERT INTO agent_attribute (key_id, value, chunk, ids) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (key_id, value, chunk) DO UPDATE SET ids = excluded.ids";
+    delete_posting = "DELETE FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND chunk = ?3";
     select_identity = "SELECT uid, first_seen, last_seen, owner_epoch, disconnected_at, replaced_by, replaces,
         name, namespace, instance_id, host, host_id FROM agent WHERE id = ?1";
-    older_with_attribute = "SELECT agent_id FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND agent_id < ?3
-        ORDER BY agent_id DESC LIMIT ?4";
-    newer_with_attribute = "SELECT agent_id FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND agent_id > ?3
-        ORDER BY agent_id DESC LIMIT ?4";
+    older_with_attribute = "SELECT chunk, ids FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND chunk <= ?3
+        ORDER BY chunk DESC LIMIT 2";
+    newer_with_attribute = "SELECT chunk, ids FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND chunk >= ?3
+        ORDER BY chunk DESC LIMIT 2";
     set_replaced_by = "UPDATE agent SET replaced_by = ?2 WHERE id = ?1";
     set_replaces = "UPDATE agent SET replaces = ?2 WHERE id = ?1";
     clear_replaced_by = "UPDATE agent SET replaced_by = NULL WHERE uid = ?1";
@@ -126,17 +129,20 @@ pub(super) struct StoredAgent {
     pub(super) hot: Hot,
 }
 
+/// When a credential expires, and when it was revoked.
+pub(super) type CredentialMarks = (Option<UnixMillis>, Option<UnixMillis>);
+
 impl Statements<'_> {
-    /// What a credential is good for; `None` when there is none.
-    pub(super) fn credential_validity(
+    /// When a credential expires and was revoked; `None` when there is none.
+    pub(super) fn credential_marks(
         &mut self,
         id: CredentialId,
-        now: UnixMillis,
-    ) -> Result<Option<credential::Validity>, StoreError> {
-        let validity = self.credential.get()?.query_row([id.0], |row| {
-            Ok(credential::validity(value::optional_millis(row, 0)?, value::optional_millis(row, 1)?, now))
-        });
-        Ok(validity.optional()?)
+    ) -> Result<Option<CredentialMarks>, StoreError> {
+        let marks = self
+            .credential
+            .get()?
+            .query_row([id.0], |row| Ok((value::optional_millis(row, 0)?, value::optional_millis(row, 1)?)));
+        Ok(marks.optional()?)
     }
 
     pub(super) fn binding_of(&mut self, uid: InstanceUid) -> Result<Option<AgentBinding>, StoreError> {

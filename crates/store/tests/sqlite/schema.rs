@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use model::{ServerEpoch, UnixMillis};
+use model::{Selector, ServerEpoch, UnixMillis};
 use rusqlite::Connection;
-use store::{OpenOptions, Store, StoreError};
+use store::{AgentQuery, OpenOptions, Store, StoreError};
 
 use super::world::{NOW, credential, enrolment, open, options, uid};
 
@@ -25,6 +25,9 @@ async fn every_released_schema_opens_with_its_rows() {
         assert_eq!(agent.credential.label, "fixture", "schema {version}");
         assert_eq!(agent.summary.health_status, "new");
         assert_eq!(store.server_epoch(), ServerEpoch(2));
+        let selector = Selector::parse("service.name=otelcol,host.name in (h1)").unwrap();
+        let query = AgentQuery { selector, ..AgentQuery::default() };
+        assert_eq!(store.list_agents(query).await.unwrap().total, 1);
         assert_eq!(store.setting("url").await.unwrap().as_deref(), Some("https://muster.example"));
     }
 }
