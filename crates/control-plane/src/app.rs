@@ -145,7 +145,12 @@ impl App {
         self.tasks().start(&stopping);
         let tls = self.certificates.as_ref().map(|source| source.server_config(&[b"h2", b"http/1.1"]));
         let console = TcpListener::from_std(listeners.console)?;
-        let console = tokio::spawn(serve(console, tls.transpose()?, router(self.context(about)), stopping));
+        let console = tokio::spawn(serve(
+            console,
+            tls.transpose()?,
+            router(self.context(about, stopping.clone())),
+            stopping,
+        ));
         listening();
         shutdown.await;
         tracing::info!("stopping");
@@ -199,7 +204,7 @@ impl App {
         })
     }
 
-    fn context(&self, about: About) -> Context {
+    fn context(&self, about: About, stopping: watch::Receiver<bool>) -> Context {
         let (store, server) = (self.store.clone(), self.server.clone());
         Context::new(ContextInner {
             fleet: Fleet::new(store.clone(), server.clone(), self.census.clone(), self.hub.clone()),
@@ -212,6 +217,7 @@ impl App {
             proxies: self.config.trusted_proxies.clone(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             started: Instant::now(),
+            stopping,
             about,
         })
     }

@@ -62,7 +62,7 @@ pub(crate) struct CertificateSource {
 }
 
 enum Origin {
-    Own { authority: Authority, names: Vec<SanType>, renew_at: Mutex<OffsetDateTime> },
+    Own { authority: Box<Authority>, names: Vec<SanType>, renew_at: Mutex<OffsetDateTime> },
     Files { files: CertificateFiles, read: Mutex<Stamp> },
 }
 
@@ -83,6 +83,7 @@ impl CertificateSource {
         now: OffsetDateTime,
     ) -> Result<Self, CaError> {
         let (certified, renew_at) = authority.issue(&names, now)?;
+        let authority = Box::new(authority);
         let origin = Origin::Own { authority, names, renew_at: Mutex::new(renew_at) };
         Ok(Self { current: Arc::new(Current(ArcSwap::from_pointee(certified))), origin })
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use opamp_server::Server;
 use store::Store;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::client_address::TrustedProxies;
 use crate::auth::{LoginThrottle, Passwords};
@@ -33,6 +33,8 @@ pub(crate) struct Inner {
     pub(crate) proxies: TrustedProxies,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) started: Instant,
+    /// Turns true when the server stops: streams end then.
+    pub(crate) stopping: watch::Receiver<bool>,
     pub(crate) about: About,
 }
 

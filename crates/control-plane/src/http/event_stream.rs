@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use super::context::{Context, MAX_STREAMS};
 use super::problem::ApiError;
 use super::request::LoggedIn;
+use super::serve::stopped;
 use crate::clock;
 use crate::events::{EventId, Next};
 
@@ -41,7 +42,9 @@ pub(super) async fn follow(
         // An id that is none of ours stands for a past that we do not know.
         Some(text) => text.parse().unwrap_or(EventId { epoch: 0, seq: 0 }),
     };
-    let follower = Follower { context, newest, after, hash: who.session.hash, is_new: true, _permit: permit };
+    let stopping = context.stopping.clone();
+    let hash = who.session.hash;
+    let follower = Follower { context, newest, stopping, after, hash, is_new: true, _permit: permit };
     let mut response = Sse::new(events(follower)).into_response();
     // Proxies that buffer would turn a live stream into a late one.
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -52,6 +55,7 @@ pub(super) async fn follow(
 struct Follower {
     context: Context,
     newest: watch::Receiver<u64>,
+    stopping: watch::Receiver<bool>,
     after: EventId,
     hash: TokenHash,
     is_new: bool,
@@ -77,11 +81,10 @@ impl Follower {
             if let Some(next) = self.context.hub.next(self.after) {
                 return Some(self.tell(next));
             }
-            match tokio::time::timeout(KEEP_ALIVE, self.newest.changed()).await {
-                Ok(Ok(())) => {}
-                // The hub is gone: the server stops.
-                Ok(Err(_)) => return None,
-                Err(_) => {
+            tokio::select! {
+                changed = self.newest.changed() => changed.ok()?,
+                () = stopped(&mut self.stopping) => return None,
+                () = tokio::time::sleep(KEEP_ALIVE) => {
                     let session = self.context.store.session(self.hash, clock::now()).await;
                     return session.ok().flatten().map(|_| Event::default().comment("keep-alive"));
                 }

@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
@@ -25,6 +25,9 @@ const MAX_CONNECTIONS: usize = 2048;
 const DRAIN: Duration = Duration::from_secs(3);
 /// How long to wait when the process has no descriptor left.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
+
+/// The first byte of a TLS connection: a handshake record (RFC 8446, section 5.1).
+const TLS_HANDSHAKE: u8 = 22;
 
 /// Where a connection came from, as the socket says.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +68,7 @@ pub(crate) async fn serve(
 }
 
 /// Resolves when the server stops. The guard that `wait_for` gives must not live over an await.
-async fn stopped(shutdown: &mut watch::Receiver<bool>) {
+pub(super) async fn stopped(shutdown: &mut watch::Receiver<bool>) {
     let _ = shutdown.wait_for(|stop| *stop).await;
 }
 
@@ -80,12 +83,34 @@ async fn welcome(
     match tls {
         None => connection(stream, peer, router, shutdown).await,
         Some(config) => {
+            let Some(stream) = expect_tls(stream).await else { return };
             match tokio::time::timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await {
                 Ok(Ok(stream)) => connection(stream, peer, router, shutdown).await,
                 _ => tracing::debug!(%peer, "the TLS handshake failed"),
             }
         }
     }
+}
+
+/// Whoever speaks plain HTTP to the TLS port is told so; most often it is a person who typed http:// for https://.
+async fn expect_tls(mut stream: TcpStream) -> Option<TcpStream> {
+    let mut first = [0];
+    let looked = tokio::time::timeout(PATIENCE, stream.peek(&mut first)).await;
+    if !matches!(looked, Ok(Ok(1))) || first[0] == TLS_HANDSHAKE {
+        return matches!(looked, Ok(Ok(1))).then_some(stream);
+    }
+    let body = "This port speaks HTTPS: write https:// instead of http://\n";
+    let length = body.len();
+    let answer = format!(
+        "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
+         connection: close\r\n\r\n{body}"
+    );
+    // What was sent is read first: closing a socket with unread bytes takes the answer back.
+    let mut sink = [0; 4096];
+    let _ = tokio::time::timeout(PATIENCE, stream.read(&mut sink)).await;
+    let _ = stream.write_all(answer.as_bytes()).await;
+    let _ = stream.shutdown().await;
+    None
 }
 
 async fn connection<I>(io: I, peer: SocketAddr, router: Router, mut shutdown: watch::Receiver<bool>)

@@ -115,3 +115,61 @@ pub(crate) fn merge(earlier: &mut AgentWrite, later: AgentWrite) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{ServerEpoch, SessionEpoch, Transport};
+    use opamp_proto::{AgentCapabilities, InstanceUid};
+    use store::{Mark, SessionStart};
+
+    use super::*;
+
+    fn write(last_seen: i64) -> AgentWrite {
+        let uid = InstanceUid::try_from_slice(&[1; 16]).unwrap();
+        let epoch = SessionEpoch { server: ServerEpoch(1), session: 1 };
+        AgentWrite::new(uid, epoch, UnixMillis(last_seen))
+    }
+
+    #[test]
+    fn s2_a_later_change_replaces_what_it_names_and_leaves_the_rest() {
+        let mut earlier = write(5);
+        earlier.capabilities = Some(AgentCapabilities::from_bits(1));
+        earlier.parts = earlier.parts.with(Part::Health, "old").with(Part::Description, "kept");
+        let mut later = write(9);
+        later.sequence_num = 7;
+        later.parts = later.parts.with(Part::Health, "new");
+        merge(&mut earlier, later);
+        assert_eq!((earlier.last_seen, earlier.sequence_num), (UnixMillis(9), 7));
+        assert_eq!(earlier.capabilities, Some(AgentCapabilities::from_bits(1)));
+        assert_eq!(earlier.parts.get(Part::Health).unwrap().as_ref(), b"new");
+        assert_eq!(earlier.parts.get(Part::Description).unwrap().as_ref(), b"kept");
+    }
+
+    #[test]
+    fn the_end_of_a_session_outlasts_what_is_merged_into_it_and_a_new_beginning_takes_it_away() {
+        let mut gone = write(5);
+        gone.mark = Some(Mark::Disconnected(UnixMillis(6)));
+        merge(&mut gone, write(5));
+        assert_eq!(gone.mark, Some(Mark::Disconnected(UnixMillis(6))));
+        let mut back = write(9);
+        let start =
+            SessionStart { transport: Transport::Http, peer_address: String::new(), since: UnixMillis(9) };
+        back.session = Some(start.clone());
+        merge(&mut gone, back);
+        assert_eq!((gone.mark, gone.session), (None, Some(start)));
+    }
+
+    #[test]
+    fn what_was_counted_on_its_way_in_is_counted_off_when_two_changes_become_one() {
+        let outgoing = Outgoing::default();
+        let (mut first, mut second) = (write(1), write(2));
+        first.parts = first.parts.with(Part::Health, vec![0; 100]);
+        second.parts = second.parts.with(Part::Health, vec![0; 10]);
+        outgoing.bytes.store(weight(&first) + weight(&second), Ordering::Relaxed);
+        let before = [first.clone(), second.clone()];
+        merge(&mut first, second);
+        outgoing.replaced(&before, &first);
+        outgoing.done(&[first]);
+        assert_eq!(outgoing.bytes.load(Ordering::Relaxed), 0);
+    }
+}

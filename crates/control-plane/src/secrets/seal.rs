@@ -59,7 +59,7 @@ impl Sealer {
             .map_err(|_| SealError::Damaged(name.to_owned()))?;
         let mut ciphertext = nonce.to_vec();
         ciphertext.extend_from_slice(&sealed);
-        Ok(SealedSecret { key_id: self.key_id.clone(), ciphertext: ciphertext.into() })
+        Ok(SealedSecret { key_id: self.key_id.clone(), ciphertext })
     }
 
     /// Opens what was sealed under this name.
@@ -90,15 +90,15 @@ mod tests {
         assert_eq!(sealer.open("a", &sealed).unwrap().as_slice(), b"text");
         assert!(matches!(sealer.open("b", &sealed), Err(SealError::Damaged(_))));
         let mut changed = sealed.clone();
-        let mut bytes = changed.ciphertext.to_vec();
+        let mut bytes = changed.ciphertext.clone();
         if let Some(last) = bytes.last_mut() {
             *last ^= 1;
         }
-        changed.ciphertext = bytes.into();
+        changed.ciphertext = bytes;
         assert!(matches!(sealer.open("a", &changed), Err(SealError::Damaged(_))));
         let other = Sealer::new(&MasterKey::generate().unwrap());
         assert!(matches!(other.open("a", &sealed), Err(SealError::OtherKey { .. })));
-        let short = SealedSecret { key_id: sealed.key_id.clone(), ciphertext: vec![1; 5].into() };
+        let short = SealedSecret { key_id: sealed.key_id.clone(), ciphertext: vec![1; 5] };
         assert!(matches!(sealer.open("a", &short), Err(SealError::Damaged(_))));
     }
 }

@@ -65,4 +65,17 @@ async fn a_listener_hears_who_changed_and_resumes_after_a_break() {
     let text = stream.until(&uid(2).to_string()).await;
     assert!(id_in(&text) != id);
     world.stop().await;
+    // A server that stops does not wait for those who listen.
+    soon("the end of the stream", async { while let Ok(Some(_)) = stream.response.chunk().await {} }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_with_an_open_console_stops_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let _open = Stream::open(&world, None).await;
+    let begun = std::time::Instant::now();
+    world.stop().await;
+    // Connections that do not end are given three seconds.
+    assert!(begun.elapsed() < std::time::Duration::from_millis(2500), "{:?}", begun.elapsed());
 }

@@ -8,7 +8,7 @@ use opamp_proto::wire::{
 use serde_json::json;
 use testkit::raw::Connection;
 
-use crate::world::{World, agent_when, attribute, bare, full, heartbeat, typed, uid};
+use crate::world::{World, agent_when, attribute, bare, config, full, heartbeat, typed, uid};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s2_what_a_later_message_leaves_out_stays() {
@@ -95,6 +95,23 @@ async fn s5_attributes_keep_their_types_and_selectors_see_them() {
         let query = AgentQuery { selector: Some(selector.to_owned()), ..Default::default() };
         assert_eq!(admin.agents(&query).await.unwrap().total, total, "{selector}");
     }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s18_secrets_of_an_effective_configuration_never_leave_through_the_api() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let admin = world.admin().await;
+    let body = "exporters:\n  otlp:\n    headers:\n      - name: Authorization\n        value: Bearer hunter2\n    \
+                api_key: hunter2\n    endpoint: example:4317\n";
+    let mut socket = world.websocket().await;
+    socket.ask(&AgentToServer { effective_config: Some(config("main.yaml", body)), ..full(1) }).await;
+    let agent = agent_when(&admin, 1, "the configuration", |agent| agent.effective_config.is_some()).await;
+    let text = serde_json::to_string(&agent).unwrap();
+    assert!(!text.contains("hunter2"), "{text}");
+    let file = &agent.effective_config.unwrap().files[0];
+    assert!(file.redacted && file.body.contains("endpoint: example:4317") && file.name == "main.yaml");
     world.stop().await;
 }
 

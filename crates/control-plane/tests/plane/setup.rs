@@ -52,6 +52,9 @@ async fn tls_is_on_and_the_pinned_authority_outlives_a_restart() {
     };
     assert_eq!(error(Trust::Pinned(pin)).await.status(), Some(401));
     assert!(matches!(error(Trust::Pinned([7; 32])).await, ClientError::Untrusted { .. }));
+    let plain = reqwest::get(format!("http://127.0.0.1:{}/", world.console.port())).await.unwrap();
+    assert_eq!(plain.status(), 400);
+    assert!(plain.text().await.unwrap().contains("https://"));
     let keys = api::client::presented_keys("127.0.0.1", world.console.port()).await.unwrap();
     assert_eq!(keys.last(), Some(&pin));
     world.stop().await;

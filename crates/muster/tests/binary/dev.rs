@@ -36,6 +36,11 @@ fn dev_shows_a_live_agent_and_the_command_line_is_logged_in() {
     let shown = place.run(&["agents", "show", &uid, "-o", "json"]);
     let shown: Json = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(shown["health"]["components"].as_object().unwrap().len(), 3);
+    let file = &shown["effective_config"]["files"][0];
+    assert!(
+        file["redacted"] == true && !file["body"].as_str().unwrap().contains("not-a-real-token"),
+        "{file}"
+    );
     let password = server.ready.admin_password.clone().unwrap();
     let (_, out) = server.stop();
     assert!(out.contains(&password) && out.contains("muster agents list"), "{out}");
