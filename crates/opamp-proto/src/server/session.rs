@@ -301,9 +301,9 @@ impl ServerSession {
     }
 
     fn due_config(&mut self, now: Moment, settings: &SessionSettings) -> Option<Arc<ConfigOffer>> {
-        let able = self.capabilities.has(wire::AgentCapabilities::AcceptsRemoteConfig)
-            && settings.capabilities.has(wire::ServerCapabilities::OffersRemoteConfig);
-        let offering = self.offering.as_mut().filter(|_| able && !self.leaving)?;
+        let able =
+            self.takes_offers() && settings.capabilities.has(wire::ServerCapabilities::OffersRemoteConfig);
+        let offering = self.offering.as_mut().filter(|_| able)?;
         offering.is_due(now).then(|| offering.offer.clone())
     }
 
@@ -321,12 +321,17 @@ impl ServerSession {
     }
 
     /// When to call [`Self::poll_answer`] without having received anything: a repetition of an offer on a
-    /// WebSocket. Over HTTP there is nothing to wake for.
+    /// WebSocket. Over HTTP there is nothing to wake for, and neither is there while nothing could be pushed:
+    /// whoever was woken then would be woken again at once.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        match self.transport {
-            Transport::Http => None,
-            Transport::WebSocket => self.offering.as_ref().and_then(|offering| offering.timeout()),
-        }
+        let pushable = self.transport == Transport::WebSocket && self.greeted && self.takes_offers();
+        let offering = self.offering.as_ref().filter(|_| pushable)?;
+        offering.timeout()
+    }
+
+    /// CFG-3; and nothing is offered to an agent that is leaving.
+    fn takes_offers(&self) -> bool {
+        self.capabilities.has(wire::AgentCapabilities::AcceptsRemoteConfig) && !self.leaving
     }
 
     /// The instance_uid.

@@ -194,3 +194,22 @@ fn the_same_offer_again_changes_nothing() {
     server.session.offer_config(Some(offer("a: 1")));
     assert_eq!(server.send(2), None);
 }
+
+#[test]
+fn cap_5_an_agent_that_takes_no_offers_any_more_wakes_nobody() {
+    let modest = AgentCapabilities::default().with(Bit::ReportsStatus);
+    let turns: [fn(&mut Server, AgentCapabilities); 3] = [
+        |server, modest| server.receive(&Report::bare(0).capabilities(modest)),
+        |server, _| server.receive(&Report::bare(0).leaving()),
+        |server, _| server.session.attach(Moment(100_000), Transport::WebSocket),
+    ];
+    for (index, turn) in turns.into_iter().enumerate() {
+        let mut server = Server::over(Transport::WebSocket);
+        server.session.offer_config(Some(offer("a: 1")));
+        assert_eq!(server.send(1), Some(true));
+        assert_eq!(server.session.poll_timeout(), Some(Moment(61_000)), "an unanswered offer is repeated");
+        turn(&mut server, modest);
+        server.send(100);
+        assert_eq!(server.session.poll_timeout(), None, "turn {index}: it would be woken again and again");
+    }
+}
