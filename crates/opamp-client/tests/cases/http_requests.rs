@@ -67,7 +67,7 @@ async fn s1_a_connection_that_the_server_closed_while_it_was_idle_costs_nothing(
     client.set_health(health("later"));
     let mut peer = server.accept().await;
     assert_eq!(acknowledge_request(&mut peer).await.message().health.unwrap().status, "later");
-    client.stop().await;
+    tokio::join!(client.stop(), acknowledge_request(&mut peer));
     let heard: Vec<_> = std::iter::from_fn(|| events_now(&mut events)).collect();
     assert!(heard.iter().all(|event| !event.contains("retry_in: Some")), "{heard:?}");
 }

@@ -54,6 +54,7 @@ async fn c13_a_text_frame_is_answered_with_close_1003_and_a_new_connection_follo
     peer.send_frame(opcode::TEXT, &encoded(&answer_to(&message))).await;
     let close = peer.frame().await;
     assert_eq!((close.opcode, close.close_code()), (opcode::CLOSE, Some(1003)));
+    peer.send_close(1003, "").await;
     let (reason, _) = disconnected(&mut events).await;
     assert!(reason.contains("text message"), "{reason}");
     server.accept().await.upgrade().await;
