@@ -30,7 +30,7 @@ impl From<StoreError> for ResetError {
 /// Gives a user (`admin` when none is named) a new password, which is returned, and ends the user's sessions. Works
 /// while the server runs: it looks sessions up for each request.
 pub async fn reset_login(data_dir: &Path, user: Option<&str>, version: &str) -> Result<String, ResetError> {
-    let path = data_dir.join("muster.db");
+    let path = data_dir.join(crate::config::DATABASE);
     if !path.exists() {
         return Err(ResetError::NoDatabase(path));
     }

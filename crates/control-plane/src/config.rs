@@ -10,6 +10,9 @@ use opamp_proto::limits::{MAX_MESSAGE_CEILING, MessageLimit};
 use crate::ca::CertificateFiles;
 use crate::http::TrustedProxies;
 
+/// The database's file in the data directory.
+pub(crate) const DATABASE: &str = "muster.db";
+
 /// Flags as they were typed.
 #[derive(Debug, Clone)]
 pub struct RawConfig {
@@ -176,7 +179,7 @@ impl Config {
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.data_dir.join("muster.db")
+        self.data_dir.join(DATABASE)
     }
 
     /// The certificate authority's certificate, for clients.

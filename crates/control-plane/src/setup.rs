@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::auth::{HashError, hash_password};
 use crate::ca::{Authority, CaError, CertificateSource, FilesError, server_names};
 use crate::clock;
-use crate::config::{Config, TlsChoice};
+use crate::config::{Config, DATABASE, TlsChoice};
 use crate::opamp::Credentials;
 use crate::random;
 use crate::secrets::{KeyError, MasterKey, SealError, Sealer};
@@ -37,6 +37,18 @@ pub enum SetupError {
         path: PathBuf,
         /// What the system says.
         source: io::Error,
+    },
+    /// The data directory is someone else's: it must not be taken over.
+    #[error(
+        "--data-dir: {} holds other files and can be used by others (mode {mode:03o}): name a directory of its own, \
+         which is made if it does not exist, or run chmod 700 on this one",
+        path.display()
+    )]
+    Shared {
+        /// The directory.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
     },
     /// Another server has the data directory.
     #[error("--data-dir: another muster server is running on {}; stop it first, or use another directory", .0.display())]
@@ -103,12 +115,19 @@ pub(crate) async fn prepare(config: &Config) -> Result<Ready, SetupError> {
     Ok(Ready { store, credentials, certificates, first_start })
 }
 
-/// The directory holds keys and hashes: nobody else looks into it.
+/// The directory holds keys and hashes: nobody else looks into it. One that is not ours, such as `/tmp` or a home,
+/// is left as it is: taking it away from everyone else would break the machine.
 fn make_directory(path: &Path) -> Result<(), SetupError> {
     let failed = |action| move |source| SetupError::Directory { action, path: path.to_owned(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("make"))?;
     let mode = fs::metadata(path).map_err(failed("read"))?.permissions().mode();
     if mode & 0o077 != 0 {
+        let entries: Vec<_> = fs::read_dir(path).and_then(|all| all.collect()).map_err(failed("read"))?;
+        // The root of a fresh ext4 volume holds that one.
+        let is_used = entries.iter().any(|entry| entry.file_name() != "lost+found");
+        if is_used && !path.join(DATABASE).exists() {
+            return Err(SetupError::Shared { path: path.to_owned(), mode: mode & 0o7777 });
+        }
         fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed("protect"))?;
     }
     Ok(())

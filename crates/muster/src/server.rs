@@ -87,7 +87,7 @@ impl Started {
         // Sockets first: a port that is taken is found out before anything is made.
         let listeners = Listeners::open(&config, threads).map_err(|error| Failure::of(&error))?;
         let app = App::build(config).await.map_err(|error| match error {
-            error @ BuildError::Files(_) => Failure::usage(error),
+            error @ (BuildError::Files(_) | BuildError::Shared { .. }) => Failure::usage(error),
             other => Failure::of(&other),
         })?;
         let addresses = app.local_addresses(&listeners).map_err(|error| Failure::of(&error))?;

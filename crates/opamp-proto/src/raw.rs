@@ -87,6 +87,19 @@ impl Part {
         })
     }
 
+    /// The most bytes that are taken. A message of tiny elements takes some 60 times its size once it is decoded, and
+    /// none of these parts is long in earnest; an effective configuration is, but holds few elements.
+    pub const fn max_bytes(self) -> Option<usize> {
+        match self {
+            Self::Description
+            | Self::RemoteConfigStatus
+            | Self::CustomCapabilities
+            | Self::ConnectionSettingsStatus => Some(1024 * 1024),
+            Self::Health | Self::PackageStatuses | Self::AvailableComponents => Some(4 * 1024 * 1024),
+            Self::EffectiveConfig => None,
+        }
+    }
+
     /// Whether the bytes are a message of this part's type.
     fn check(self, bytes: &[u8]) -> Result<(), prost::DecodeError> {
         if self.shape().is_some_and(|shape| shape::fits(shape, bytes)) {
@@ -280,6 +293,11 @@ impl<'a> RawAgentToServer<'a> {
     pub fn check(&self, part: Part) -> Result<(), RawError> {
         match self.part(part) {
             None => Ok(()),
+            Some(bytes) if part.max_bytes().is_some_and(|max| bytes.len() > max) => {
+                let max = part.max_bytes().unwrap_or_default();
+                let reason = format!("it has {} bytes, at most {max} are taken", bytes.len());
+                Err(RawError::Field { field: part.field(), reason })
+            }
             Some(bytes) => {
                 part.check(bytes).map_err(|e| RawError::Field { field: part.field(), reason: line(&e) })
             }

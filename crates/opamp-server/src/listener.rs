@@ -1,10 +1,12 @@
 //! Sockets and TLS: accepts connections and serves HTTP/1.1 on each until it ends or becomes a WebSocket.
 
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -14,7 +16,8 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::agent::Peer;
 use crate::handler::Handler;
@@ -65,11 +68,8 @@ async fn welcome<H: Handler>(
         let peer = Peer { address: Some(address), certificate: None };
         return serve_connection(shared, stream, Arc::new(peer)).await;
     };
-    let handshake = async {
-        let _permit = shared.handshakes.acquire().await.ok()?;
-        TlsAcceptor::from(tls()).accept(stream).await.ok()
-    };
-    match tokio::time::timeout(shared.settings.first_request, Box::pin(handshake)).await {
+    let handshake = Box::pin(handshake(&shared, stream, tls));
+    match tokio::time::timeout(shared.settings.first_request, handshake).await {
         Ok(Some(stream)) => {
             let chain = stream.get_ref().1.peer_certificates();
             let certificate = chain.and_then(|chain| chain.first()).map(|leaf| Arc::from(leaf.as_ref()));
@@ -77,6 +77,25 @@ async fn welcome<H: Handler>(
             serve_connection(shared, stream, Arc::new(peer)).await;
         }
         _ => tracing::debug!(peer = %address, "the TLS handshake failed"),
+    }
+}
+
+/// A place among the handshakes is held only while there is something to compute, never while the peer is waited for:
+/// peers that begin a handshake and fall silent would take every place.
+async fn handshake<H: Handler>(
+    shared: &Shared<H>,
+    stream: TcpStream,
+    tls: TlsSource,
+) -> Option<TlsStream<TcpStream>> {
+    let hello = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), stream).await.ok()?;
+    let place = shared.handshakes.acquire().await.ok()?;
+    let mut rest = pin!(hello.into_stream(tls()));
+    // The first poll answers the hello, which is all the work.
+    let first = poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx))).await;
+    drop(place);
+    match first {
+        Poll::Ready(done) => done.ok(),
+        Poll::Pending => rest.await.ok(),
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Settings {
     pub poller_timeout: Duration,
     /// How long the old connection of an instance_uid may take to prove that it is alive when a new one appears.
     pub probe_timeout: Duration,
-    /// How many TLS handshakes run at once; each costs a third of a millisecond of a core.
+    /// How many TLS handshakes are computed at once; each costs a third of a millisecond of a core.
     pub max_handshakes: usize,
     /// Whether permessage-deflate is accepted when a client offers it. It costs memory for each message that is
     /// being compressed, not for each connection.

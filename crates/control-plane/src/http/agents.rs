@@ -2,7 +2,7 @@
 
 use api::agents::{AgentDetail, AgentPage};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use model::Selector;
 use opamp_proto::InstanceUid;
@@ -10,7 +10,7 @@ use store::{AgentQuery, AgentSort, Forgotten, HealthFilter, SortKey};
 
 use super::context::Context;
 use super::problem::ApiError;
-use super::request::{LoggedIn, Parameters};
+use super::request::{LoggedIn, Parameters, PathPart};
 
 const PARAMETERS: [&str; 8] = ["selector", "q", "state", "health", "replaced", "sort", "limit", "cursor"];
 /// Longer selectors and texts are refused before they are read.
@@ -75,7 +75,7 @@ fn limit(text: &str) -> Option<u32> {
 pub(super) async fn show(
     State(context): State<Context>,
     _: LoggedIn,
-    Path(uid): Path<String>,
+    PathPart(uid): PathPart,
 ) -> Result<Json<AgentDetail>, ApiError> {
     let uid = instance_uid(&uid)?;
     let agent = context.fleet.detail(uid).await?;
@@ -86,7 +86,7 @@ pub(super) async fn show(
 pub(super) async fn forget(
     State(context): State<Context>,
     who: LoggedIn,
-    Path(uid): Path<String>,
+    PathPart(uid): PathPart,
 ) -> Result<StatusCode, ApiError> {
     who.must_be_admin()?;
     let uid = instance_uid(&uid)?;

@@ -60,6 +60,20 @@ impl FromRequestParts<Context> for Client {
     }
 }
 
+/// The one variable part of a path.
+pub(crate) struct PathPart(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathPart {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(part)) => Ok(Self(part)),
+            Err(rejection) => Err(ApiError::parameter("path", rejection.body_text())),
+        }
+    }
+}
+
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
 

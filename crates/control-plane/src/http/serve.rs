@@ -1,12 +1,16 @@
 //! Sockets of console and API: TLS, HTTP/1.1 and HTTP/2, limits in time, an end in good order.
 
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, header};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
@@ -14,11 +18,16 @@ use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 /// How long a handshake, and the headers of a request, may take.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a connection lives after its last request began, streams of events aside. Longer than any answer takes to
+/// make, and enough to fetch it: without a bound, connections that ask for nothing or read nothing would take every
+/// place.
+const IDLE: Duration = Duration::from_secs(120);
 /// Connections that can be open at once: people and scripts, not agents.
 const MAX_CONNECTIONS: usize = 2048;
 /// How long open requests may take to end at shutdown.
@@ -117,10 +126,21 @@ async fn connection<I>(io: I, peer: SocketAddr, router: Router, mut shutdown: wa
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = router.map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(PeerAddress(peer)));
-        request.map(axum::body::Body::new)
-    });
+    let usage = Arc::new(Usage::new(PATIENCE, IDLE));
+    let noted = usage.clone();
+    let service = router
+        .map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
+            noted.note();
+            request.extensions_mut().insert(ConnectInfo(PeerAddress(peer)));
+            request.map(Body::new)
+        })
+        .map_response({
+            let usage = usage.clone();
+            move |response: axum::response::Response| match is_stream(response.headers()) {
+                true => response.map(|body| Body::new(Streaming::new(body, usage.clone()))),
+                false => response,
+            }
+        });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     builder
@@ -133,10 +153,114 @@ where
     let mut connection = pin!(connection);
     tokio::select! {
         // An error here is a peer that went away or spoke no HTTP: nothing to act on.
-        _ = connection.as_mut() => {}
-        () = stopped(&mut shutdown) => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+        _ = connection.as_mut() => return,
+        () = stopped(&mut shutdown) => {}
+        () = usage.is_over() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(PATIENCE, connection).await;
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// What a connection is used for.
+struct Usage {
+    opened: Instant,
+    /// When the last request began, in milliseconds since `opened`; 0: none did yet.
+    begun: AtomicU64,
+    streams: AtomicUsize,
+    /// How long it may take to its first request, and after its last.
+    patience: Duration,
+    idle: Duration,
+}
+
+impl Usage {
+    fn new(patience: Duration, idle: Duration) -> Self {
+        let (begun, streams) = (AtomicU64::new(0), AtomicUsize::new(0));
+        Self { opened: Instant::now(), begun, streams, patience, idle }
+    }
+
+    /// A request begins, or a stream ends.
+    fn note(&self) {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.begun.store(now.max(1), Ordering::Relaxed);
+    }
+
+    /// Resolves when the connection was unused for too long.
+    async fn is_over(&self) {
+        loop {
+            let until = match self.begun.load(Ordering::Relaxed) {
+                0 => self.opened + self.patience,
+                begun => self.opened + Duration::from_millis(begun) + self.idle,
+            };
+            if self.streams.load(Ordering::Relaxed) > 0 {
+                tokio::time::sleep(self.idle).await;
+            } else if until > Instant::now() {
+                tokio::time::sleep_until(until).await;
+            } else {
+                return;
+            }
         }
+    }
+}
+
+/// The body of a stream of events, which keeps its connection.
+struct Streaming {
+    body: Body,
+    usage: Arc<Usage>,
+}
+
+impl Streaming {
+    fn new(body: Body, usage: Arc<Usage>) -> Self {
+        usage.streams.fetch_add(1, Ordering::Relaxed);
+        Self { body, usage }
+    }
+}
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        self.usage.note();
+        self.usage.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl HttpBody for Streaming {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<hyper::body::Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(50);
+    const LATER: Duration = Duration::from_millis(200);
+
+    #[tokio::test]
+    async fn a_connection_that_asks_for_nothing_is_over_soon_and_a_used_one_later() {
+        let usage = Usage::new(SOON, LATER);
+        usage.is_over().await;
+        assert!((SOON..LATER).contains(&usage.opened.elapsed()));
+        usage.note();
+        usage.is_over().await;
+        assert!(usage.opened.elapsed() >= SOON + LATER);
+    }
+
+    #[tokio::test]
+    async fn a_stream_of_events_keeps_its_connection() {
+        let usage = Arc::new(Usage::new(SOON, LATER));
+        let stream = Streaming::new(Body::empty(), usage.clone());
+        assert!(tokio::time::timeout(3 * LATER, usage.is_over()).await.is_err());
+        drop(stream);
+        usage.is_over().await;
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use api::tokens::{CreatedToken, NewToken, Token, TokenList};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use model::{Credential, CredentialId, EnrolmentToken};
 use opamp_server::CloseReason;
@@ -13,7 +13,7 @@ use store::{Mark, NewCredential};
 
 use super::context::Context;
 use super::problem::ApiError;
-use super::request::{Body, LoggedIn};
+use super::request::{Body, LoggedIn, PathPart};
 use crate::clock::{self, rfc3339};
 
 /// Longest label, in characters.
@@ -64,7 +64,7 @@ pub(super) async fn create(
 pub(super) async fn revoke(
     State(context): State<Context>,
     who: LoggedIn,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
 ) -> Result<StatusCode, ApiError> {
     who.must_be_admin()?;
     let number = id.parse().map_err(|_| ApiError::parameter("id", "the id of a token is a number"))?;

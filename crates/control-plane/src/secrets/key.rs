@@ -130,15 +130,24 @@ impl MasterKey {
         parse(&text).map(Some).ok_or_else(|| KeyError::Damaged { path: path.to_owned() })
     }
 
+    /// The file is whole or not there: half a key, left by a crash or a full disk, would stop every later start.
     fn make(path: &Path) -> Result<Self, KeyError> {
         let failed = |source| KeyError::File { action: "make", path: path.to_owned(), source };
         let key = Self::generate().map_err(failed)?;
         let mut digits = hex::encode(key.bytes);
         let line = Zeroizing::new(format!("{FORMAT} {} {digits}\n", key.id));
         digits.zeroize();
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".new");
+        match fs::remove_file(&temporary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
         let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary).map_err(failed)?;
         file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        // Unlike a rename, a link never takes the place of a key that another process made meanwhile.
+        fs::hard_link(&temporary, path).and_then(|()| fs::remove_file(&temporary)).map_err(failed)?;
         if let Some(directory) = path.parent() {
             // A key that is lost in a power cut would take every secret with it.
             fs::File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
@@ -172,6 +181,17 @@ mod tests {
         let read = MasterKey::load_or_make(&path, Some(made.id())).unwrap();
         assert_eq!((read.id(), read.bytes()), (made.id(), made.bytes()));
         assert!(!format!("{made:?}").contains(&hex::encode(made.bytes)[..16]));
+    }
+
+    #[test]
+    fn a_key_file_whose_making_was_cut_off_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("master.key");
+        fs::write(dir.path().join("master.key.new"), "muster-ke").unwrap();
+        let made = MasterKey::load_or_make(&path, None).unwrap();
+        assert_eq!(MasterKey::load_or_make(&path, Some(made.id())).unwrap().bytes(), made.bytes());
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert!(!dir.path().join("master.key.new").exists());
     }
 
     #[test]

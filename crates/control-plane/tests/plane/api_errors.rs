@@ -112,3 +112,14 @@ async fn a_body_that_is_too_long_no_json_or_not_what_is_asked_for_is_a_problem()
     }
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_path_that_is_no_utf_8_is_a_problem_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let caller = Caller::new(&world).await;
+    for (method, path) in [("GET", "/agents/%ff"), ("DELETE", "/agents/%ff"), ("DELETE", "/tokens/%ff")] {
+        assert_eq!(problem(caller.request(method, path), 400).await.field.as_deref(), Some("path"));
+    }
+    world.stop().await;
+}

@@ -107,3 +107,23 @@ async fn a_reset_login_ends_the_sessions_of_a_running_server_and_the_old_passwor
     assert_eq!(nobody.to_string(), "there is no user nobody");
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_that_others_use_is_not_taken_over() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let set = |bits| std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(bits)).unwrap();
+    std::fs::write(dir.path().join("of-another-program"), "x").unwrap();
+    set(0o1777);
+    let error = App::build(checked(settings(dir.path()))).await.unwrap_err().to_string();
+    assert!(error.starts_with("--data-dir: ") && error.contains("chmod 700"), "{error}");
+    assert_eq!(std::fs::metadata(dir.path()).unwrap().mode() & 0o7777, 0o1777);
+    // An empty one is made ours, also when it is the root of a volume; so is one that was ours before.
+    std::fs::remove_file(dir.path().join("of-another-program")).unwrap();
+    std::fs::create_dir(dir.path().join("lost+found")).unwrap();
+    World::start(dir.path()).await.stop().await;
+    assert_eq!(mode(dir.path().to_owned()), 0o700);
+    set(0o755);
+    World::start(dir.path()).await.stop().await;
+    assert_eq!(mode(dir.path().to_owned()), 0o700);
+}

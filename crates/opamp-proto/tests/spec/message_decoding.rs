@@ -221,3 +221,15 @@ fn decodes(part: Part, encoded: &[u8]) -> bool {
         Part::ConnectionSettingsStatus => wire::ConnectionSettingsStatus::decode(encoded).is_ok(),
     }
 }
+
+#[test]
+fn a_part_of_tiny_elements_is_refused_before_it_fills_the_memory() {
+    let part = |elements: usize| {
+        let body = [10, 0].repeat(elements);
+        [varint(3 << 3 | 2), varint(body.len() as u64), body].concat()
+    };
+    let check = |bytes: &[u8]| RawAgentToServer::decode(bytes).unwrap().check(Part::Description);
+    assert_eq!(check(&part(1024)), Ok(()));
+    let refusal = check(&part(7_900_000)).unwrap_err().to_string();
+    assert_eq!(refusal, "agent_description is malformed: it has 15800000 bytes, at most 1048576 are taken");
+}

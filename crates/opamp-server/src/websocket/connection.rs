@@ -169,7 +169,10 @@ impl<H: Handler> Connection<H> {
 
     fn on_frame(&mut self, frame: Frame) -> Todo {
         let now = self.via.shared.clock.now();
-        self.complete.mark();
+        match frame.opcode() {
+            OpCode::Ping | OpCode::Pong => self.complete.mark_control(frame.payload().len()),
+            _ => self.complete.mark(),
+        }
         self.liveness.heard(now);
         for probe in self.probes.drain(..) {
             let _ = probe.send(());

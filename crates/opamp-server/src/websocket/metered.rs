@@ -4,7 +4,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
@@ -17,6 +17,9 @@ use crate::budget::{Budget, FREE, Held};
 
 /// How much of what a peer sends after our close frame is read and forgotten, in bytes.
 const FORGET_UP_TO: usize = 64 * 1024 * 1024;
+
+/// The header of a control frame from a client, in bytes.
+const CONTROL_HEADER: usize = 6;
 
 /// The stream below a WebSocket. A plain socket is used directly, anything else through hyper's wrapper.
 pub(crate) enum Socket {
@@ -35,13 +38,25 @@ impl Socket {
     }
 }
 
-/// Tells the stream that a message was complete.
+/// Tells the stream what became of the bytes that it counted.
 #[derive(Debug, Clone)]
-pub(crate) struct Complete(Arc<AtomicBool>);
+pub(crate) struct Complete(Arc<Told>);
+
+#[derive(Debug, Default)]
+struct Told {
+    complete: AtomicBool,
+    apart: AtomicUsize,
+}
 
 impl Complete {
+    /// A message was complete.
     pub(crate) fn mark(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.complete.store(true, Ordering::Relaxed);
+    }
+
+    /// A control frame was: its bytes are gone, but a message around it may be half there.
+    pub(crate) fn mark_control(&self, payload: usize) {
+        self.0.apart.fetch_add(CONTROL_HEADER + payload, Ordering::Relaxed);
     }
 }
 
@@ -68,9 +83,12 @@ impl Metered {
     }
 
     fn count(&mut self, bytes: usize) -> io::Result<()> {
-        if self.complete.as_ref().is_some_and(|complete| complete.0.swap(false, Ordering::Relaxed)) {
-            self.received = 0;
-            self.held = None;
+        if let Some(Complete(told)) = &self.complete {
+            self.received = self.received.saturating_sub(told.apart.swap(0, Ordering::Relaxed));
+            if told.complete.swap(false, Ordering::Relaxed) {
+                self.received = 0;
+                self.held = None;
+            }
         }
         self.received += bytes;
         if self.received <= FREE {

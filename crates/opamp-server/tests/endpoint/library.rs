@@ -1,9 +1,11 @@
 //! The crate as a library: mounted in a foreign router, over any byte stream, behind TLS.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use opamp_server::{Peer, Server, Settings};
-use testkit::raw::Connection;
+use testkit::raw::{Connection, soon};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::application::{Noting, World, full};
@@ -39,8 +41,8 @@ async fn any_byte_stream_carries_a_connection() {
     assert_eq!(connection.ask(&full(1, 0)).await.error_response, None);
 }
 
-#[tokio::test]
-async fn estab_1_tls_carries_both_transports() {
+/// A server with TLS, and what its clients need.
+async fn with_tls(settings: Settings) -> (SocketAddr, Arc<rustls::ClientConfig>) {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let chain = vec![key.cert.der().clone()];
     let private = rustls::pki_types::PrivateKeyDer::try_from(key.signing_key.serialize_der()).unwrap();
@@ -52,7 +54,7 @@ async fn estab_1_tls_carries_both_transports() {
         .with_single_cert(chain.clone(), private)
         .unwrap();
     let ours = Arc::new(ours);
-    let server = Server::new(Noting(Arc::default()), Settings::default());
+    let server = Server::new(Noting(Arc::default()), settings);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -66,7 +68,13 @@ async fn estab_1_tls_carries_both_transports() {
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let connector = tokio_rustls::TlsConnector::from(Arc::new(theirs));
+    (address, Arc::new(theirs))
+}
+
+#[tokio::test]
+async fn estab_1_tls_carries_both_transports() {
+    let (address, theirs) = with_tls(Settings::default()).await;
+    let connector = tokio_rustls::TlsConnector::from(theirs);
     let connect = async || {
         let tcp = tokio::net::TcpStream::connect(address).await.unwrap();
         Connection::over(connector.connect("localhost".try_into().unwrap(), tcp).await.unwrap())
@@ -75,4 +83,24 @@ async fn estab_1_tls_carries_both_transports() {
     let mut connection = connect().await;
     assert_eq!(connection.upgrade("/v1/opamp", &[]).await.status, 101, "estab_2");
     assert_eq!(connection.ask(&full(2, 0)).await.error_response, None);
+}
+
+#[tokio::test]
+async fn peers_that_fall_silent_in_the_tls_handshake_keep_nobody_out() {
+    let (address, theirs) = with_tls(Settings { max_handshakes: 1, ..Settings::default() }).await;
+    let mut client = rustls::ClientConnection::new(theirs.clone(), "localhost".try_into().unwrap()).unwrap();
+    let mut hello = Vec::new();
+    client.write_tls(&mut hello).unwrap();
+    let mut silent = Vec::new();
+    for sent in [&hello[..0], &hello[..40], &hello] {
+        let mut tcp = tokio::net::TcpStream::connect(address).await.unwrap();
+        tcp.write_all(sent).await.unwrap();
+        silent.push(tcp);
+    }
+    let mut answer = [0];
+    soon("the server's hello", silent[2].read_exact(&mut answer)).await.unwrap();
+    let tcp = tokio::net::TcpStream::connect(address).await.unwrap();
+    let connector = tokio_rustls::TlsConnector::from(theirs);
+    let tls = soon("a handshake", connector.connect("localhost".try_into().unwrap(), tcp)).await.unwrap();
+    assert_eq!(Connection::over(tls).exchange(&[], &full(1, 0)).await.status, 200);
 }

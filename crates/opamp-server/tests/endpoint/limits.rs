@@ -118,6 +118,29 @@ async fn half_sent_messages_share_one_budget_of_memory() {
     assert_eq!(connection.ask(&padded_for(2, 500_000)).await.error_response, None);
 }
 
+#[tokio::test]
+async fn pings_between_fragments_do_not_hide_a_half_sent_message_from_the_budget() {
+    let world = World::with(Settings { max_in_flight: 1 << 20, ..Settings::default() }).await;
+    let mut open = Vec::new();
+    for _ in 0..6 {
+        let mut connection = Connection::websocket(world.address, &[]).await;
+        let _ = connection.stream.write_all(&frame(2, &vec![0; 50_000])).await;
+        for _ in 0..7 {
+            let _ = connection.stream.write_all(&frame(0x89, b"p")).await;
+            let _ = connection.stream.write_all(&frame(0, &vec![0; 50_000])).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        open.push(connection);
+    }
+    let mut dropped = 0;
+    for connection in &mut open {
+        // What is not dropped has pongs and nothing else to say.
+        let ended = async { while connection.next().await.is_some() {} };
+        dropped += usize::from(tokio::time::timeout(Duration::from_millis(300), ended).await.is_ok());
+    }
+    assert!((3..6).contains(&dropped), "{dropped} of 6 were dropped");
+}
+
 fn padded_for(number: u8, bytes: usize) -> AgentToServer {
     AgentToServer { instance_uid: uid(number).to_bytes(), ..padded(bytes, 0) }
 }
