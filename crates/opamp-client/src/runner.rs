@@ -18,6 +18,9 @@ use crate::storage::Storage;
 use crate::ws::Order;
 use crate::{http, ws};
 
+/// What a connection heard, with the number of the connection: what an old one still says is told apart.
+type Numbered = (u64, Input);
+
 pub(crate) struct Runner {
     pub(crate) session: AgentSession,
     pub(crate) way: Arc<Way>,
@@ -30,7 +33,7 @@ pub(crate) struct Runner {
     pub(crate) clock: Instant,
     pub(crate) carrier: Option<Carrier>,
     pub(crate) generation: u64,
-    pub(crate) inputs: (mpsc::Sender<(u64, Input)>, mpsc::Receiver<(u64, Input)>),
+    pub(crate) inputs: (mpsc::Sender<Numbered>, mpsc::Receiver<Numbered>),
 }
 
 /// A task that holds the connection to the server.
@@ -47,7 +50,7 @@ enum Orders {
 /// A carrier's way back. What a dropped carrier still says is not heard.
 pub(crate) struct Inputs {
     generation: u64,
-    sender: mpsc::Sender<(u64, Input)>,
+    sender: mpsc::Sender<Numbered>,
 }
 
 impl Inputs {
