@@ -49,7 +49,7 @@ async fn main() {
     shuffle(&mut order);
     let health = |n: u32, round: u32| {
         let mut write = AgentWrite::new(uid(n), epoch(1), NOW);
-        write.parts.set(Part::Health, Some(health(round, round % 2 == 0).into()));
+        write.parts.set(Part::Health, Some(health(round, round.is_multiple_of(2)).into()));
         write
     };
     for (name, round) in [("changed health, also healthy and status", 1), ("changed health, details only", 3)]
