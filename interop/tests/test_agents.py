@@ -179,11 +179,18 @@ def test_interop_collector_extension_over_websocket_is_seen_healthy_and_gone_at_
     run.gone()
 
 
-def test_s18_collector_extension_has_its_bearer_token_masked_in_the_effective_config(world):
+def test_interop_collector_extension_does_not_show_the_bearer_token_that_its_config_holds(world):
     run = Run(world, peers.collector, "ws", "collector-secret")
-    detail = run.seen(healthy=True)
-    body = detail["effective_config"]["files"][0]["body"]
+    body = run.seen(healthy=True)["effective_config"]["files"][0]["body"]
     check("headers" in body and run.server.enrolment not in body, "the token is not in the effective config")
+
+
+def test_s18_a_secret_in_a_list_of_names_and_values_is_masked(world):
+    text = "headers:\n  - name: Authorization\n    value: Bearer abc-123\nendpoint: collector:4317\n"
+    run = Run(world, peers.go_agent, "ws", "go-secret", "-effective", text)
+    file = run.seen(healthy=True)["effective_config"]["files"][0]
+    check("abc-123" not in file["body"] and "collector:4317" in file["body"], f"only the secret is masked: {file}")
+    check(file["redacted"], "the answer says that it masked something")
 
 
 def test_interop_collector_extension_over_http_is_seen_healthy(world):

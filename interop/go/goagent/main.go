@@ -26,9 +26,9 @@ import (
 )
 
 type options struct {
-	url, name, instance, uid, token, ca string
-	interval                            time.Duration
-	gzip                                bool
+	url, name, instance, uid, token, ca, effective string
+	interval                                       time.Duration
+	gzip                                           bool
 }
 
 func parseFlags() options {
@@ -39,6 +39,7 @@ func parseFlags() options {
 	flag.StringVar(&o.uid, "uid", "", "instance uid as a UUID; a new version 7 if empty")
 	flag.StringVar(&o.token, "token", "", "bearer token")
 	flag.StringVar(&o.ca, "ca", "", "PEM file with the certificate authority to trust")
+	flag.StringVar(&o.effective, "effective", "level: info\n", "text of the effective config until a remote one is applied")
 	flag.DurationVar(&o.interval, "interval", 30*time.Second, "heartbeat (WebSocket) or polling (HTTP) interval")
 	flag.BoolVar(&o.gzip, "gzip", false, "offer compression")
 	flag.Parse()
@@ -172,7 +173,7 @@ func settings(o options, a *agent) (types.StartSettings, error) {
 
 func run(o options) error {
 	a := &agent{started: time.Now(), effective: &pb.AgentConfigMap{ConfigMap: map[string]*pb.AgentConfigFile{
-		"": {Body: []byte("level: info\n"), ContentType: "text/yaml"},
+		"": {Body: []byte(o.effective), ContentType: "text/yaml"},
 	}}}
 	a.client = client.NewWebSocket(nil)
 	if strings.HasPrefix(o.url, "http") {
