@@ -106,6 +106,8 @@ capabilities:
   reports_own_metrics: false
 agent:
   executable: {collector}
+  # Else each Collector, the one for the supervisor's first look included, serves its own metrics on port 8888.
+  args: ["--set=service.telemetry.metrics.level=none"]
   config_apply_timeout: 3s
   bootstrap_timeout: 20s
   orphan_detection_interval: 1s
