@@ -40,8 +40,8 @@ pub async fn reset_login(data_dir: &Path, user: Option<&str>, version: &str) -> 
     let name = user.unwrap_or(ADMIN);
     let user = store.user_by_name(name).await?.ok_or_else(|| ResetError::NoUser(name.to_owned()))?;
     let (password, hash) = new_password().await?;
+    // In the same transaction the store ends the user's sessions.
     store.set_password(user.id, hash).await?;
-    store.delete_sessions_of(user.id).await?;
     tokio::task::spawn_blocking(move || store.close()).await.ok();
     Ok(password)
 }
