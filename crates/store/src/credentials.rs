@@ -28,6 +28,7 @@ impl Store {
     /// Makes a credential. Durable. [`StoreError::Exists`] when its text is taken.
     pub async fn create_credential(&self, new: NewCredential) -> Result<Credential, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
+            db.pending.credential_changed();
             let id = db
                 .conn
                 .query_row(
@@ -93,6 +94,7 @@ impl Store {
         now: UnixMillis,
     ) -> Result<Option<Credential>, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
+            db.pending.credential_changed();
             db.conn.execute(
                 "UPDATE credential SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 (id.0, now.0),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::agents::cache::Caches;
+use crate::agents::{Statements, cache::Caches, pending::Pending};
 use crate::error::StoreError;
 use crate::queue::Queue;
 
@@ -23,6 +23,9 @@ pub(crate) enum Durability {
 pub(crate) struct Db<'c> {
     pub(crate) conn: &'c Connection,
     pub(crate) caches: Caches,
+    pub(crate) statements: Statements<'c>,
+    /// What calls of this transaction left to be done at its end, once for all of them.
+    pub(crate) pending: Pending,
     pub(crate) epoch: u64,
 }
 
@@ -80,8 +83,9 @@ pub(crate) type WriteQueue = Arc<Queue<Box<dyn Job>>>;
 
 pub(crate) fn run(conn: &Connection, epoch: u64, queue: &WriteQueue) {
     conn.set_prepared_statement_cache_capacity(96);
-    let mut writer =
-        Writer { db: Db { conn, caches: Caches::new(), epoch }, synchronous: Durability::Behind };
+    let (caches, statements, pending) = (Caches::new(), Statements::new(conn), Pending::default());
+    let db = Db { conn, caches, statements, pending, epoch };
+    let mut writer = Writer { db, synchronous: Durability::Behind };
     while let Some(first) = queue.pop() {
         let mut weight = first.weight();
         let mut group = vec![first];
@@ -122,6 +126,7 @@ impl Writer<'_> {
         let outcome = group
             .iter_mut()
             .try_for_each(|job| job.run(&mut self.db))
+            .and_then(|()| Pending::flush(&mut self.db).map(drop))
             .and_then(|()| self.db.conn.execute_batch("COMMIT").map_err(StoreError::from));
         if outcome.is_err() {
             self.roll_back();
@@ -142,9 +147,10 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What the caches learnt in the transaction is gone with it.
+    /// What was learnt and left to do in the transaction is gone with it.
     fn roll_back(&mut self) {
         self.db.caches = Caches::new();
+        self.db.pending = Pending::default();
         if !self.db.conn.is_autocommit()
             && let Err(error) = self.db.conn.execute_batch("ROLLBACK")
         {

@@ -4,8 +4,8 @@ use model::UnixMillis;
 use opamp_proto::InstanceUid;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::attributes::{self, IndexChanges};
-use super::statements::Statements;
+use super::attributes;
+use super::pending::Pending;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value::{self, signed};
@@ -88,12 +88,13 @@ fn expired(db: &Db<'_>, before: UnixMillis, limit: u32) -> Result<Vec<(i64, Inst
 }
 
 fn remove(db: &mut Db<'_>, agents: &[(i64, InstanceUid)]) -> Result<(), StoreError> {
-    let mut index = IndexChanges::default();
+    // What earlier calls left to do may speak of these agents.
+    Pending::flush(db)?;
     for (id, uid) in agents {
-        remove_report(db, *id, &mut index)?;
+        remove_report(db, *id)?;
         remove_row(db.conn, *uid)?;
     }
-    index.write(&mut Statements::new(db.conn))
+    Ok(())
 }
 
 /// Removes the row, and what its neighbours in a line of replacements say of it.
@@ -114,7 +115,7 @@ fn remove_row(conn: &Connection, uid: InstanceUid) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn remove_report(db: &mut Db<'_>, id: i64, index: &mut IndexChanges) -> Result<(), StoreError> {
+fn remove_report(db: &mut Db<'_>, id: i64) -> Result<(), StoreError> {
     let removed = db
         .conn
         .prepare_cached(
@@ -135,7 +136,7 @@ fn remove_report(db: &mut Db<'_>, id: i64, index: &mut IndexChanges) -> Result<(
     let attributes = attributes::decode(description.as_deref());
     for (key, value) in attributes::index_rows(&attributes) {
         let key = db.caches.key_id(db.conn, key)?;
-        index.remove(key, &value, id);
+        db.pending.index.remove(key, &value, id);
     }
     Ok(())
 }

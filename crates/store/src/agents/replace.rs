@@ -6,12 +6,12 @@ use model::{Identity, UnixMillis};
 use opamp_proto::InstanceUid;
 use rusqlite::{OptionalExtension, Row};
 
-use super::apply::Batch;
 use super::attributes::index_value;
 use super::posting::{Chunk, IdSet, chunk_of};
 use super::write::Replaced;
 use crate::error::StoreError;
 use crate::value::{self, unsigned};
+use crate::writer::Db;
 
 /// Candidates that are looked at for each shared attribute, the newest first. A fleet whose hosts are all called
 /// `localhost` must not make every join read the whole fleet.
@@ -48,9 +48,9 @@ impl Candidate {
 }
 
 /// Looks for the agent that a new one replaces.
-pub(super) fn find_predecessor(batch: &mut Batch<'_, '_>, came: Came) -> Result<(), StoreError> {
+pub(super) fn find_predecessor(db: &mut Db<'_>, came: Came) -> Result<Option<Replaced>, StoreError> {
     let new = match came {
-        Came::Row(id) => candidate(batch, id)?.filter(|new| !new.replaces),
+        Came::Row(id) => candidate(db, id)?.filter(|new| !new.replaces),
         Came::New { id, uid, first_seen, identity } => Some(Candidate {
             id,
             uid,
@@ -62,10 +62,10 @@ pub(super) fn find_predecessor(batch: &mut Batch<'_, '_>, came: Came) -> Result<
             identity,
         }),
     };
-    let Some(new) = new else { return Ok(()) };
+    let Some(new) = new else { return Ok(None) };
     let mut best: Option<(model::replacement::Replacement, Candidate)> = None;
-    for other in sharing(batch, &new, true)? {
-        let Some(old) = candidate(batch, other)?.filter(|old| old.disconnected && !old.replaced) else {
+    for other in sharing(db, &new, true)? {
+        let Some(old) = candidate(db, other)?.filter(|old| old.disconnected && !old.replaced) else {
             continue;
         };
         let Some(why) = new.arrival().replaces(&old.departure()) else { continue };
@@ -73,47 +73,46 @@ pub(super) fn find_predecessor(batch: &mut Batch<'_, '_>, came: Came) -> Result<
             best = Some((why, old));
         }
     }
-    best.map_or(Ok(()), |(_, old)| link(batch, &old, &new))
+    best.map(|(_, old)| link(db, &old, &new)).transpose()
 }
 
 /// Looks for the agent that came in place of one that has just gone: a program that starts anew is often here
 /// before its old connection is known to be dead.
-pub(super) fn find_successor(batch: &mut Batch<'_, '_>, id: i64) -> Result<(), StoreError> {
-    let Some(old) = candidate(batch, id)?.filter(|old| old.disconnected && !old.replaced) else {
-        return Ok(());
+pub(super) fn find_successor(db: &mut Db<'_>, id: i64) -> Result<Option<Replaced>, StoreError> {
+    let Some(old) = candidate(db, id)?.filter(|old| old.disconnected && !old.replaced) else {
+        return Ok(None);
     };
-    for other in sharing(batch, &old, false)? {
-        let Some(new) = candidate(batch, other)?.filter(|new| !new.disconnected && !new.replaces) else {
+    for other in sharing(db, &old, false)? {
+        let Some(new) = candidate(db, other)?.filter(|new| !new.disconnected && !new.replaces) else {
             continue;
         };
         if new.arrival().replaces(&old.departure()).is_some() {
-            return link(batch, &old, &new);
+            return link(db, &old, &new).map(Some);
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// A replaced agent that comes back was not replaced.
 pub(super) fn undo(
-    batch: &mut Batch<'_, '_>,
+    db: &mut Db<'_>,
     uid: InstanceUid,
     replaced_by: Option<InstanceUid>,
 ) -> Result<(), StoreError> {
     let Some(successor) = replaced_by else { return Ok(()) };
-    batch.statements.clear_replaced_by.get()?.execute([uid.as_bytes()])?;
-    batch.statements.clear_replaces.get()?.execute([successor.as_bytes(), uid.as_bytes()])?;
+    db.statements.clear_replaced_by.get()?.execute([uid.as_bytes()])?;
+    db.statements.clear_replaces.get()?.execute([successor.as_bytes(), uid.as_bytes()])?;
     Ok(())
 }
 
-fn link(batch: &mut Batch<'_, '_>, old: &Candidate, new: &Candidate) -> Result<(), StoreError> {
-    batch.statements.set_replaced_by.get()?.execute((old.id, new.uid.as_bytes()))?;
-    batch.statements.set_replaces.get()?.execute((new.id, old.uid.as_bytes()))?;
-    batch.report.replaced.push(Replaced { old: old.uid, new: new.uid });
-    Ok(())
+fn link(db: &mut Db<'_>, old: &Candidate, new: &Candidate) -> Result<Replaced, StoreError> {
+    db.statements.set_replaced_by.get()?.execute((old.id, new.uid.as_bytes()))?;
+    db.statements.set_replaces.get()?.execute((new.id, old.uid.as_bytes()))?;
+    Ok(Replaced { old: old.uid, new: new.uid })
 }
 
 /// Agents with the same instance id or host, older or newer than this one.
-fn sharing(batch: &mut Batch<'_, '_>, agent: &Candidate, older: bool) -> Result<Vec<i64>, StoreError> {
+fn sharing(db: &mut Db<'_>, agent: &Candidate, older: bool) -> Result<Vec<i64>, StoreError> {
     let Identity { instance_id, host_id, host, .. } = &agent.identity;
     let by_host = if host_id.is_empty() { ("host.name", host) } else { ("host.id", host_id) };
     let mut found = Vec::new();
@@ -121,8 +120,8 @@ fn sharing(batch: &mut Batch<'_, '_>, agent: &Candidate, older: bool) -> Result<
         if text.is_empty() {
             continue;
         }
-        let key = batch.db.caches.key_id(batch.db.conn, key)?;
-        let statements = &mut batch.statements;
+        let key = db.caches.key_id(db.conn, key)?;
+        let statements = &mut db.statements;
         let select =
             if older { &mut statements.older_with_attribute } else { &mut statements.newer_with_attribute };
         let value = index_value(text.as_str().into());
@@ -140,9 +139,9 @@ fn sharing(batch: &mut Batch<'_, '_>, agent: &Candidate, older: bool) -> Result<
     Ok(found)
 }
 
-fn candidate(batch: &mut Batch<'_, '_>, id: i64) -> Result<Option<Candidate>, StoreError> {
-    let epoch = batch.db.epoch;
-    let select = batch.statements.select_identity.get()?;
+fn candidate(db: &mut Db<'_>, id: i64) -> Result<Option<Candidate>, StoreError> {
+    let epoch = db.epoch;
+    let select = db.statements.select_identity.get()?;
     select.query_row([id], |row| Ok(candidate_of(row, id, epoch))).optional()?.transpose()
 }
 

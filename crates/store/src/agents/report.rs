@@ -7,8 +7,8 @@ use opamp_proto::hash::sha256;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{OptionalExtension, ToSql, params};
 
-use super::apply::Batch;
 use crate::error::StoreError;
+use crate::writer::Db;
 
 /// What a part looks like beside the stored one.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,38 +59,32 @@ impl ToSql for Column<'_> {
 }
 
 /// The parts of a new agent.
-pub(super) fn insert(batch: &mut Batch<'_, '_>, id: i64, parts: &AgentParts) -> Result<(), StoreError> {
+pub(super) fn insert(db: &mut Db<'_>, id: i64, parts: &AgentParts) -> Result<(), StoreError> {
     let mut columns = [const { Column::Null }; 8];
     for (part, bytes) in parts.iter() {
-        columns[part as usize] = column(batch, part, bytes)?;
+        columns[part as usize] = column(db, part, bytes)?;
     }
     let [a, b, c, d, e, f, g, h] = columns;
-    batch.statements.insert_report.get()?.execute(params![id, a, b, c, d, e, f, g, h])?;
+    db.statements.insert_report.get()?.execute(params![id, a, b, c, d, e, f, g, h])?;
     Ok(())
 }
 
-fn column<'a>(batch: &mut Batch<'_, '_>, part: Part, bytes: &'a Bytes) -> Result<Column<'a>, StoreError> {
+fn column<'a>(db: &mut Db<'_>, part: Part, bytes: &'a Bytes) -> Result<Column<'a>, StoreError> {
     if !is_bulky(part) {
         return Ok(Column::Content(bytes));
     }
-    batch.db.caches.blob_id(batch.db.conn, sha256(bytes), bytes).map(Column::Blob)
+    db.caches.blob_id(db.conn, sha256(bytes), bytes).map(Column::Blob)
 }
 
 /// Compares a part with the stored one.
-pub(super) fn compare(
-    batch: &mut Batch<'_, '_>,
-    id: i64,
-    part: Part,
-    new: &Bytes,
-) -> Result<Compared, StoreError> {
-    let select = batch.statements.select_part[part as usize].get()?;
+pub(super) fn compare(db: &mut Db<'_>, id: i64, part: Part, new: &Bytes) -> Result<Compared, StoreError> {
+    let select = db.statements.select_part[part as usize].get()?;
     if is_bulky(part) {
         let Some(blob) = select.query_row([id], |row| row.get::<_, Option<i64>>(0)).optional()?.flatten()
         else {
             return Ok(Compared::Changed { old: None });
         };
-        let hash =
-            batch.statements.select_blob_hash.get()?.query_row([blob], |row| row.get::<_, [u8; 32]>(0));
+        let hash = db.statements.select_blob_hash.get()?.query_row([blob], |row| row.get::<_, [u8; 32]>(0));
         return Ok(match hash.optional()? {
             Some(hash) if hash == sha256(new) => Compared::Equal,
             _ => Compared::Changed { old: Some(Old::Blob(blob)) },
@@ -109,15 +103,15 @@ pub(super) fn compare(
 
 /// Writes a part in place of the stored one.
 pub(super) fn update(
-    batch: &mut Batch<'_, '_>,
+    db: &mut Db<'_>,
     id: i64,
     part: Part,
     (old, new): (Option<&Old>, &Bytes),
 ) -> Result<(), StoreError> {
-    let column = column(batch, part, new)?;
-    batch.statements.update_part[part as usize].get()?.execute(params![id, column])?;
+    let column = column(db, part, new)?;
+    db.statements.update_part[part as usize].get()?.execute(params![id, column])?;
     if let Some(Old::Blob(blob)) = old {
-        batch.statements.mark_unused.get()?.execute([blob])?;
+        db.statements.mark_unused.get()?.execute([blob])?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The statements that the writer runs for agents, prepared once and held for a batch.
+//! The statements that the writer runs for agents, prepared when first used and held for good.
 
 use model::{AgentFacts, CredentialId, SessionEpoch, UnixMillis};
 use opamp_proto::{InstanceUid, Part};
@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::value::{self, signed, unsigned};
 
 /// A statement that is prepared when it is first used.
-pub(super) struct Lazy<'c> {
+pub(crate) struct Lazy<'c> {
     conn: &'c Connection,
     sql: &'static str,
     statement: Option<CachedStatement<'c>>,
@@ -31,14 +31,14 @@ impl<'c> Lazy<'c> {
 
 macro_rules! statements {
     ($($name:ident = $sql:expr;)*) => {
-        pub(super) struct Statements<'c> {
+        pub(crate) struct Statements<'c> {
             $(pub(super) $name: Lazy<'c>,)*
             pub(super) select_part: [Lazy<'c>; 8],
             pub(super) update_part: [Lazy<'c>; 8],
         }
 
         impl<'c> Statements<'c> {
-            pub(super) fn new(conn: &'c Connection) -> Self {
+            pub(crate) fn new(conn: &'c Connection) -> Self {
                 Self {
                     $($name: Lazy::new(conn, $sql),)*
                     select_part: Part::ALL.map(|part| Lazy::new(conn, select_part(part))),

@@ -80,3 +80,34 @@ async fn many_enrolments_at_once_are_all_done() {
     assert_eq!(world.store.agent_counts().await.unwrap().connected, 60);
     assert_eq!(world.store.credential(world.credential).await.unwrap().unwrap().agents, 60);
 }
+
+/// Calls that share a transaction share its end, where the index is written and replacements are looked for.
+#[tokio::test]
+async fn agents_that_come_in_calls_of_their_own_are_found_and_replace_others() {
+    let world = open().await;
+    world.enrol(1, &[("service.name", "otelcol"), ("host.name", "h1")]).await;
+    let gone = store::AgentWrite { mark: Some(Mark::Disconnected(NOW)), ..world.write(1) };
+    world.store.write_agents(vec![gone]).await.unwrap();
+    let world = std::sync::Arc::new(world);
+    let calls: Vec<_> = (1..=50u8)
+        .map(|n| {
+            let world = std::sync::Arc::clone(&world);
+            let host = format!("h{n}");
+            tokio::spawn(async move {
+                let attributes = [("service.name", "otelcol"), ("host.name", host.as_str())];
+                world.enrol(100 + n, &attributes).await;
+            })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap();
+    }
+    let selector = model::Selector::parse("service.name=otelcol,host.name in (h1,h7)").unwrap();
+    let query = store::AgentQuery { selector, ..store::AgentQuery::default() };
+    let found: Vec<_> =
+        world.store.list_agents(query).await.unwrap().items.iter().map(|one| one.uid).collect();
+    assert_eq!(found.len(), 2);
+    assert!(found.contains(&uid(101)) && found.contains(&uid(107)));
+    let old = world.store.get_agent(uid(1)).await.unwrap().unwrap();
+    assert_eq!(old.summary.replaced_by, Some(uid(101)));
+}
