@@ -235,7 +235,8 @@ fn cap_4_changed_capabilities_are_sent_at_once_and_open_their_parts() {
 
 #[test]
 fn c14_components_1_a_part_without_its_capability_is_never_sent() {
-    let gates: [(Bit, fn(&AgentToServer) -> bool); 5] = [
+    type Sent = fn(&AgentToServer) -> bool;
+    let gates: [(Bit, Sent); 5] = [
         (Bit::ReportsHealth, |message| message.health.is_some()),
         (Bit::ReportsEffectiveConfig, |message| message.effective_config.is_some()),
         (Bit::ReportsPackageStatuses, |message| message.package_statuses.is_some()),
