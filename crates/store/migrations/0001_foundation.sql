@@ -27,37 +27,38 @@ CREATE TABLE credential (
     last_used_at INTEGER
 );
 
--- What lists show and sort by. Kept narrow: a list without a fitting index reads all of it.
+-- What lists show and sort by. Kept narrow, and what filters and orders read comes first: a list reads all of it,
+-- and SQLite decodes a row from its beginning up to the last column that is asked for.
 CREATE TABLE agent (
     id                   INTEGER PRIMARY KEY,
     uid                  BLOB    NOT NULL UNIQUE,
-    credential_id        INTEGER NOT NULL REFERENCES credential (id),
+    replaced_by          BLOB,
     owner_epoch          INTEGER NOT NULL,
-    session_epoch        INTEGER NOT NULL,
-    first_seen           INTEGER NOT NULL,
-    enrolled_at          INTEGER NOT NULL,
+    disconnected_at      INTEGER,
+    silent_since         INTEGER,
+    healthy              INTEGER,
     last_seen            INTEGER NOT NULL,
     connected_since      INTEGER NOT NULL,
-    silent_since         INTEGER,
-    disconnected_at      INTEGER,
+    name                 TEXT    NOT NULL,
+    host                 TEXT    NOT NULL,
+    instance_id          TEXT    NOT NULL,
+    version              TEXT    NOT NULL,
+    namespace            TEXT    NOT NULL,
+    host_id              TEXT    NOT NULL,
+    os                   TEXT    NOT NULL,
+    session_epoch        INTEGER NOT NULL,
     transport            INTEGER NOT NULL,
     peer_address         TEXT    NOT NULL,
     sequence_num         INTEGER NOT NULL,
     capabilities         INTEGER NOT NULL,
-    healthy              INTEGER,
     health_status        TEXT    NOT NULL,
     remote_config_status INTEGER,
     remote_config_hash   BLOB,
     remote_config_error  TEXT    NOT NULL,
-    name                 TEXT    NOT NULL,
-    namespace            TEXT    NOT NULL,
-    version              TEXT    NOT NULL,
-    instance_id          TEXT    NOT NULL,
-    host                 TEXT    NOT NULL,
-    host_id              TEXT    NOT NULL,
-    os                   TEXT    NOT NULL,
-    replaced_by          BLOB,
-    replaces             BLOB
+    replaces             BLOB,
+    first_seen           INTEGER NOT NULL,
+    enrolled_at          INTEGER NOT NULL,
+    credential_id        INTEGER NOT NULL REFERENCES credential (id)
 );
 
 CREATE INDEX agent_by_name ON agent (name, id);

@@ -10,7 +10,7 @@ use super::enrol::{EnrolOutcome, Enrolment};
 use super::hot::Hot;
 use super::pending::Pending;
 use super::replace;
-use super::report::{self, Compared, Old};
+use super::report::{self, Described};
 use super::write::{AgentWrite, WriteReport};
 use crate::error::StoreError;
 use crate::store::Store;
@@ -155,16 +155,11 @@ fn apply(db: &mut Db<'_>, report: &mut WriteReport, write: &AgentWrite) -> Resul
 fn apply_parts(db: &mut Db<'_>, id: i64, parts: &AgentParts) -> Result<bool, StoreError> {
     let mut changed = false;
     for (part, bytes) in parts.iter() {
-        let Compared::Changed { old } = report::compare(db, id, part, bytes)? else { continue };
         if part == Part::Description {
-            let old = match &old {
-                Some(Old::Content(bytes)) => Some(&bytes[..]),
-                Some(Old::Blob(_)) | None => None,
-            };
-            description_changed(db, id, old, bytes)?;
+            let Described::Otherwise(old) = report::other_description(db, id, bytes)? else { continue };
+            description_changed(db, id, old.as_deref(), bytes)?;
         }
-        report::update(db, id, part, (old.as_ref(), bytes))?;
-        changed = true;
+        changed |= report::update(db, id, part, bytes)?;
     }
     Ok(changed)
 }

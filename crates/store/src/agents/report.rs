@@ -10,25 +10,6 @@ use rusqlite::{OptionalExtension, ToSql, params};
 use crate::error::StoreError;
 use crate::writer::Db;
 
-/// What a part looks like beside the stored one.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Compared {
-    /// Nothing to write.
-    Equal,
-    /// To be written; this is its content, or the hash of its content when it is bulky.
-    Changed {
-        /// What is stored.
-        old: Option<Old>,
-    },
-}
-
-/// What is stored of a part.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Old {
-    Content(Vec<u8>),
-    Blob(i64),
-}
-
 /// Parts that can be long and that many agents can have alike.
 const fn is_bulky(part: Part) -> bool {
     match part {
@@ -76,42 +57,51 @@ fn column<'a>(db: &mut Db<'_>, part: Part, bytes: &'a Bytes) -> Result<Column<'a
     db.caches.blob_id(db.conn, sha256(bytes), bytes).map(Column::Blob)
 }
 
-/// Compares a part with the stored one.
-pub(super) fn compare(db: &mut Db<'_>, id: i64, part: Part, new: &Bytes) -> Result<Compared, StoreError> {
-    let select = db.statements.select_part[part as usize].get()?;
+/// Writes a part in place of the stored one, when it differs; whether it did. Descriptions have their own way,
+/// since the index follows them: [`other_description`].
+pub(super) fn update(db: &mut Db<'_>, id: i64, part: Part, new: &Bytes) -> Result<bool, StoreError> {
     if is_bulky(part) {
-        let Some(blob) = select.query_row([id], |row| row.get::<_, Option<i64>>(0)).optional()?.flatten()
-        else {
-            return Ok(Compared::Changed { old: None });
-        };
-        let hash = db.statements.select_blob_hash.get()?.query_row([blob], |row| row.get::<_, [u8; 32]>(0));
-        return Ok(match hash.optional()? {
-            Some(hash) if hash == sha256(new) => Compared::Equal,
-            _ => Compared::Changed { old: Some(Old::Blob(blob)) },
-        });
+        return update_bulky(db, id, part, new);
     }
-    let keep = part == Part::Description;
-    let compared = select.query_row([id], |row| {
-        Ok(match row.get_ref(0)?.as_blob_or_null()? {
-            Some(old) if old == &new[..] => Compared::Equal,
-            Some(old) if keep => Compared::Changed { old: Some(Old::Content(old.to_vec())) },
-            _ => Compared::Changed { old: None },
-        })
-    });
-    Ok(compared.optional()?.unwrap_or(Compared::Changed { old: None }))
+    // The statement compares by itself: one look at the row instead of two.
+    Ok(db.statements.update_part[part as usize].get()?.execute(params![id, &new[..]])? > 0)
 }
 
-/// Writes a part in place of the stored one.
-pub(super) fn update(
-    db: &mut Db<'_>,
-    id: i64,
-    part: Part,
-    (old, new): (Option<&Old>, &Bytes),
-) -> Result<(), StoreError> {
-    let column = column(db, part, new)?;
-    db.statements.update_part[part as usize].get()?.execute(params![id, column])?;
-    if let Some(Old::Blob(blob)) = old {
-        db.statements.mark_unused.get()?.execute([blob])?;
+fn update_bulky(db: &mut Db<'_>, id: i64, part: Part, new: &Bytes) -> Result<bool, StoreError> {
+    let select = db.statements.select_part[part as usize].get()?;
+    let old = select.query_row([id], |row| row.get::<_, Option<i64>>(0)).optional()?.flatten();
+    let new_hash = sha256(new);
+    if let Some(old) = old {
+        let select = db.statements.select_blob_hash.get()?;
+        let hash = select.query_row([old], |row| row.get::<_, [u8; 32]>(0)).optional()?;
+        if hash == Some(new_hash) {
+            return Ok(false);
+        }
     }
-    Ok(())
+    let blob = db.caches.blob_id(db.conn, new_hash, new)?;
+    db.statements.update_part[part as usize].get()?.execute((id, blob))?;
+    if let Some(old) = old {
+        db.statements.mark_unused.get()?.execute([old])?;
+    }
+    Ok(true)
+}
+
+/// What the stored description is, when it is another than this one.
+pub(super) enum Described {
+    /// The same.
+    Same,
+    /// Another, or none.
+    Otherwise(Option<Vec<u8>>),
+}
+
+/// Compares a description with the stored one.
+pub(super) fn other_description(db: &mut Db<'_>, id: i64, new: &Bytes) -> Result<Described, StoreError> {
+    let select = db.statements.select_part[Part::Description as usize].get()?;
+    let described = select.query_row([id], |row| {
+        Ok(match row.get_ref(0)?.as_blob_or_null()? {
+            Some(old) if old == &new[..] => Described::Same,
+            old => Described::Otherwise(old.map(<[u8]>::to_vec)),
+        })
+    });
+    Ok(described.optional()?.unwrap_or(Described::Otherwise(None)))
 }

@@ -107,17 +107,27 @@ const fn select_part(part: Part) -> &'static str {
     }
 }
 
+/// Small parts are written only when they differ.
 const fn update_part(part: Part) -> &'static str {
     match part {
         Part::Description => "UPDATE agent_report SET description = ?2 WHERE agent_id = ?1",
-        Part::Health => "UPDATE agent_report SET health = ?2 WHERE agent_id = ?1",
+        Part::Health => {
+            "UPDATE agent_report SET health = ?2 WHERE agent_id = ?1 AND health IS DISTINCT FROM ?2"
+        }
         Part::EffectiveConfig => "UPDATE agent_report SET effective_config = ?2 WHERE agent_id = ?1",
-        Part::RemoteConfigStatus => "UPDATE agent_report SET remote_config_status = ?2 WHERE agent_id = ?1",
+        Part::RemoteConfigStatus => {
+            "UPDATE agent_report SET remote_config_status = ?2
+             WHERE agent_id = ?1 AND remote_config_status IS DISTINCT FROM ?2"
+        }
         Part::PackageStatuses => "UPDATE agent_report SET package_statuses = ?2 WHERE agent_id = ?1",
-        Part::CustomCapabilities => "UPDATE agent_report SET custom_capabilities = ?2 WHERE agent_id = ?1",
+        Part::CustomCapabilities => {
+            "UPDATE agent_report SET custom_capabilities = ?2
+             WHERE agent_id = ?1 AND custom_capabilities IS DISTINCT FROM ?2"
+        }
         Part::AvailableComponents => "UPDATE agent_report SET available_components = ?2 WHERE agent_id = ?1",
         Part::ConnectionSettingsStatus => {
-            "UPDATE agent_report SET connection_settings_status = ?2 WHERE agent_id = ?1"
+            "UPDATE agent_report SET connection_settings_status = ?2
+             WHERE agent_id = ?1 AND connection_settings_status IS DISTINCT FROM ?2"
         }
     }
 }
