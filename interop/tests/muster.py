@@ -71,9 +71,9 @@ class Muster:
         """One API call: (status, decoded body)."""
         if self.tls:
             context = ssl.create_default_context(cafile=self.ca)
-            link = http.client.HTTPSConnection(self.console.hostname, self.console.port, timeout=10, context=context)
+            link = http.client.HTTPSConnection(self.console.hostname, self.console.port, timeout=60, context=context)
         else:
-            link = http.client.HTTPConnection(self.console.hostname, self.console.port, timeout=10)
+            link = http.client.HTTPConnection(self.console.hostname, self.console.port, timeout=60)
         headers = {"authorization": f"Bearer {token}"} if token else {}
         data = None
         if body is not None:

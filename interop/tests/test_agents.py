@@ -29,7 +29,7 @@ class Run:
         """Waits until the server shows the agent connected, with these values; then its detail."""
         def fits(agent):
             return agent["state"] == "connected" and all(agent[key] == value for key, value in summary.items())
-        agent = self.server.until(self.name, f"to be connected with {summary}", fits, 40)
+        agent = self.server.until(self.name, f"to be connected with {summary}", fits, 120)
         equal(agent["transport"], self.transport, "transport")
         return self.server.detail(agent["instance_uid"])
 

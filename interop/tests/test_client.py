@@ -108,7 +108,7 @@ def test_estab_7_our_client_over_websocket_comes_back_after_opamp_go_was_killed(
     server.child.kill()
     server.start()
     # This server has forgotten everything and asks; a client that reports in full at once is as good.
-    wait_for("a description", lambda: any("agentDescription" in m for m in server.messages()), 40)
+    wait_for("a description", lambda: any("agentDescription" in m for m in server.messages()), 120)
 
 
 @starts_first

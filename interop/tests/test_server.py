@@ -11,7 +11,7 @@ secure = Shared(lambda ground: Muster(ground, label="muster-tls", tls=True))
 def over_tls(world, start, scheme, name, **summary):
     server = secure.get()
     child = start(world, server.url(scheme), server.enrolment, name, ca=server.ca)
-    agent = server.until(name, "to be connected", lambda a: a["state"] == "connected", 40)
+    agent = server.until(name, "to be connected", lambda a: a["state"] == "connected", 120)
     for key, value in summary.items():
         agent = server.until(name, f"{key} {value}", lambda a: a[key] == value)
     return server, child
@@ -93,14 +93,14 @@ def test_interop_kill_9_of_the_server_needs_no_action_and_costs_each_agent_one_f
         world.later(tapes[name].close)
         start(world, server.url(scheme, tapes[name].port), server.enrolment, name)
     for name in tapes:
-        server.until(name, "to be connected", lambda a: a["state"] == "connected", 40)
+        server.until(name, "to be connected", lambda a: a["state"] == "connected", 120)
     before = {name: server.named(name)["instance_uid"] for name in tapes}
     asked_before = {name: tape.full_state_asked() for name, tape in tapes.items()}
     server.child.kill()
     server.start()
     # opamp-go and the Python library wait up to 30 s before they try HTTP again.
     for name, tape in tapes.items():
-        again = server.until(name, "to be back", lambda a: a["state"] == "connected", 75)
+        again = server.until(name, "to be back", lambda a: a["state"] == "connected", 150)
         equal(again["instance_uid"], before[name], "instance_uid")
         asked = tape.full_state_asked() - asked_before[name]
         check(asked <= 1, f"{name} was asked for its full state {asked} times")

@@ -42,7 +42,7 @@ def equal(got, want, what):
     check(got == want, f"{what}: got {got!r}, want {want!r}")
 
 
-def wait_for(what, probe, seconds=20.0, pause=0.05):
+def wait_for(what, probe, seconds=60.0, pause=0.05):
     """Calls `probe` until it returns something true, and returns that. A Failed within it only means: not yet."""
     deadline = time.monotonic() + seconds
     last = None
@@ -139,7 +139,7 @@ class Child:
     def of(self, event):
         return [e for e in list(self.events) if e.get("event") == event]
 
-    def event(self, event, seconds=20.0, where=lambda e: True):
+    def event(self, event, seconds=60.0, where=lambda e: True):
         """Waits for the first event of this name that fits."""
         def probe():
             for e in self.of(event):
@@ -148,7 +148,7 @@ class Child:
             check(self.alive(), f"{self.name} ended with code {self.process.returncode}")
         return wait_for(f"event {event} of {self.name}", probe, seconds)
 
-    def line(self, text, seconds=20.0):
+    def line(self, text, seconds=60.0):
         """Waits for the first line that holds this text."""
         return wait_for(f"{text!r} from {self.name}", lambda: next((x for x in list(self.lines) if text in x), None), seconds)
 

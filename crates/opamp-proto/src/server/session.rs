@@ -17,6 +17,10 @@ use crate::raw::{Part, PartSet, RawAgentToServer, RawError};
 use crate::uid::InstanceUid;
 use crate::wire;
 
+/// How long an agent that polls may take to answer ReportFullState before it is asked again: some poll each second
+/// and need more than one poll to gather their state.
+const HTTP_FULL_STATE_PAUSE: Duration = Duration::from_secs(5);
+
 /// How the agent is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transport {
@@ -241,10 +245,6 @@ impl ServerSession {
             (Knowledge::Missing { asked: Some(_) }, _) if message.part(Part::Description).is_some() => {
                 self.knowledge = Knowledge::Complete;
             }
-            // Over HTTP the exchange that asked is complete, and this message was not the answer.
-            (Knowledge::Missing { .. }, _) if self.transport == Transport::Http => {
-                self.knowledge = Knowledge::Missing { asked: None };
-            }
             _ => {}
         }
     }
@@ -313,7 +313,12 @@ impl ServerSession {
         if self.leaving {
             return false;
         }
-        let due = asked.is_none_or(|asked| now.since(asked) >= settings.full_state_pause);
+        let pause = match self.transport {
+            Transport::WebSocket => settings.full_state_pause,
+            // The exchange that asked is complete; what is left to wait for is an agent that needs a moment.
+            Transport::Http => settings.full_state_pause.min(HTTP_FULL_STATE_PAUSE),
+        };
+        let due = asked.is_none_or(|asked| now.since(asked) >= pause);
         if due {
             self.knowledge = Knowledge::Missing { asked: Some(now) };
         }

@@ -84,6 +84,16 @@ fn seq_4_a_websocket_agent_that_does_not_answer_is_asked_again_after_a_pause() {
 }
 
 #[test]
+fn a_poller_that_needs_a_moment_is_not_asked_at_each_poll() {
+    let mut server = Server::over(Transport::Http);
+    assert!(server.asks(0, &Report::bare(2)));
+    for second in 1..5 {
+        assert!(!server.asks(second, &Report::bare(2 + second)), "after {second} s");
+    }
+    assert!(server.asks(5, &Report::bare(7)));
+}
+
+#[test]
 fn seq_2_a_restarted_agent_that_reports_everything_is_not_asked() {
     let mut server = Server::over(Transport::WebSocket);
     server.asks(0, &Report::full(0));
