@@ -37,6 +37,8 @@ struct Mapping {
     names_secret: bool,
     /// Values that such a name would make secret.
     held: Vec<Range<usize>>,
+    /// The column of the mapping whose name decides when this one names no secret: this one is part of its value.
+    outer: Option<usize>,
 }
 
 pub(super) fn scan(text: &str, marks: &mut Marks<'_>) {
@@ -114,7 +116,11 @@ impl Lines<'_, '_, '_> {
             return self.value(at, end, sink);
         };
         if self.mappings.last().is_none_or(|mapping| mapping.column < column) {
-            self.mappings.push(Mapping { column, names_secret: false, held: Vec::new() });
+            let outer = match sink {
+                Sink::Hold(outer) => Some(outer),
+                Sink::Show | Sink::Mask => None,
+            };
+            self.mappings.push(Mapping { column, names_secret: false, held: Vec::new(), outer });
         }
         let name = &self.text[key];
         let value_at = skip_properties(self.text, value, end);
@@ -204,6 +210,9 @@ impl Lines<'_, '_, '_> {
         while let Some(mapping) = self.mappings.pop_if(|mapping| mapping.column >= column) {
             if mapping.names_secret {
                 mapping.held.into_iter().for_each(|place| self.marks.add(place));
+            } else if let Some(outer) = mapping.outer {
+                let outer = self.mappings.iter_mut().rev().find(|mapping| mapping.column == outer);
+                outer.into_iter().for_each(|outer| outer.held.extend(mapping.held.iter().cloned()));
             }
         }
     }

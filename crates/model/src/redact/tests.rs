@@ -220,6 +220,19 @@ fn yaml_pairs(pairs: &[(String, Node)], indent: usize, style: u8, out: &mut Stri
     }
 }
 
+#[test]
+fn s18_a_named_value_that_is_a_mapping_is_masked_through_and_through() {
+    for text in [
+        "name: Authorization\nvalue:\n  value: hidden1\n",
+        "name: harmless\nvalue:\n  name: Authorization\n  value: hidden1\n",
+        "- name: Authorization\n  value:\n    value:\n      value: hidden1\n",
+        "value:\n  value: hidden1\nname: Authorization\n",
+    ] {
+        let masked = redact(text).text;
+        assert!(!masked.contains("hidden"), "{masked}");
+    }
+}
+
 proptest! {
     #[test]
     fn s18_no_planted_secret_survives_in_json_or_yaml(node in node(), style: u8) {
