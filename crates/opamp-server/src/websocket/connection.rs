@@ -17,7 +17,7 @@ use tokio::time::Sleep;
 use yawc::frame::{Frame, OpCode};
 use yawc::{Result as WsResult, WebSocketError};
 
-use super::liveness::{Liveness, Verdict};
+use super::liveness::{Liveness, Verdict, look_at};
 use super::metered::{Complete, Metered, Socket};
 use super::ws::{Accepted, Ws, close_frame};
 use crate::agent::{CloseReason, Disconnect, Peer};
@@ -125,7 +125,8 @@ impl<H: Handler> Connection<H> {
         let spread = 900 + (Arc::as_ptr(&outbox) as usize / 64 % 201) as u32;
         let interval = shared.settings.ping_after.saturating_mul(spread) / 1000;
         let liveness = Liveness::new(now, interval, shared.settings.missed_pings);
-        let clock = Box::pin(tokio::time::sleep_until(shared.clock.instant(now + interval)));
+        let first = look_at(now + interval, shared.settings.ping_after);
+        let clock = Box::pin(tokio::time::sleep_until(shared.clock.instant(first)));
         Self { ws, via, outbox, complete, liveness, clock, probes: Vec::new(), listening: false }
     }
 
@@ -298,6 +299,7 @@ impl<H: Handler> Connection<H> {
         for uid in due {
             self.push(uid).await?;
         }
+        let silence = look_at(silence, self.via.shared.settings.ping_after);
         let next = self.next_session_timeout().map_or(silence, |at| at.min(silence));
         self.clock.as_mut().reset(self.via.shared.clock.instant(next));
         Ok(())

@@ -50,9 +50,28 @@ impl Liveness {
     }
 }
 
+/// The moment at which to look after `at`: a thirty-second part of the interval later at most, and the same for many
+/// connections. A fleet's clocks then wake the server once in two seconds for all that are due, and not once for each:
+/// with heartbeats every half minute that would be nearly as often as the heartbeats do.
+pub(crate) fn look_at(at: Moment, interval: Duration) -> Moment {
+    let grain = u64::try_from(interval.as_millis() / 32).unwrap_or(u64::MAX).max(1);
+    Moment(at.0.checked_next_multiple_of(grain).unwrap_or(at.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_connections_are_looked_at_in_one_moment() {
+        let minute = Duration::from_secs(60);
+        let moments: std::collections::BTreeSet<_> =
+            (0..60_000).map(|at| look_at(Moment(at), minute)).collect();
+        assert_eq!(moments.len(), 33);
+        assert!((0..60_000).all(|at| (at..at + 1_875).contains(&look_at(Moment(at), minute).0)));
+        assert_eq!(look_at(Moment(u64::MAX), minute), Moment(u64::MAX));
+        assert_eq!(look_at(Moment(7), Duration::ZERO), Moment(7));
+    }
 
     fn liveness() -> Liveness {
         Liveness::new(Moment(0), Duration::from_secs(60), 2)
