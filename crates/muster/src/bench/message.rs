@@ -95,11 +95,10 @@ impl Voice {
     }
 
     fn envelope(&self) -> AgentToServer {
+        // Not AcceptsRemoteConfig: these agents apply nothing, and a server would rightly ask again and again.
         let capabilities = AgentCapabilities::ReportsStatus as u64
-            | AgentCapabilities::AcceptsRemoteConfig as u64
             | AgentCapabilities::ReportsEffectiveConfig as u64
             | AgentCapabilities::ReportsHealth as u64
-            | AgentCapabilities::ReportsRemoteConfig as u64
             | AgentCapabilities::ReportsHeartbeat as u64;
         AgentToServer {
             instance_uid: self.uid.to_vec().into(),
