@@ -40,7 +40,7 @@ async fn s28_a_normal_close_is_answered_and_is_no_fault() {
 }
 
 #[tokio::test]
-async fn s27_a_peer_that_is_gone_is_noticed_when_it_is_written_to() {
+async fn a_connection_that_is_reset_ends_the_session_at_once() {
     let world = World::new().await;
     let mut connection = Connection::websocket(world.address, &[]).await;
     connection.ask(&full(1, 0)).await;
@@ -52,7 +52,7 @@ async fn s27_a_peer_that_is_gone_is_noticed_when_it_is_written_to() {
 }
 
 #[tokio::test]
-async fn a_peer_that_reads_nothing_is_dropped_after_the_write_timeout() {
+async fn s27_a_write_that_the_peer_does_not_take_ends_the_connection() {
     let settings = Settings { write_timeout: Duration::from_millis(300), ..Settings::default() };
     let world = World::with(settings).await;
     let mut connection = Connection::websocket(world.address, &[]).await;
