@@ -95,6 +95,8 @@ struct Reported<T> {
 struct Wanted {
     full: bool,
     components: bool,
+    /// With the next message, which this alone does not hurry.
+    config_status: bool,
 }
 
 impl AgentSession {
@@ -122,7 +124,7 @@ impl AgentSession {
             server: ServerCapabilities::default(),
             parts,
             config,
-            wanted: Wanted { full: true, components: false },
+            wanted: Wanted { full: true, ..Wanted::default() },
             sequence: 0,
             offered_heartbeat: None,
             link: Link::Off,

@@ -77,6 +77,9 @@ impl AgentSession {
         if full_components {
             due.insert(Part::AvailableComponents);
         }
+        if self.wanted.config_status && self.allowed(Part::RemoteConfigStatus) {
+            due.insert(Part::RemoteConfigStatus);
+        }
         put_bytes(&mut buffer, 1, self.identity.uid.as_bytes());
         put_number(&mut buffer, 2, self.sequence);
         self.put_part(&mut buffer, due, Part::Description);

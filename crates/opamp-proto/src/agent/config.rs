@@ -75,7 +75,9 @@ fn status_message(saved: &SavedConfig) -> wire::RemoteConfigStatus {
 }
 
 impl AgentSession {
-    /// An offer of the server. The one that we have already is no news (STAT-12).
+    /// An offer of the server. The one that we have already is no news (STAT-12), but a server that offers it does
+    /// not know that we have it: the next message repeats the status. It is not hurried, because some servers
+    /// offer with every answer.
     pub(super) fn offered_config(&mut self, offer: wire::AgentRemoteConfig) {
         if !self.capabilities.value.has(Bit::AcceptsRemoteConfig) {
             let reason =
@@ -88,6 +90,7 @@ impl AgentSession {
             _ => hash.clone(),
         };
         if self.config.identity.as_ref() == Some(&identity) {
+            self.wanted.config_status = true;
             return;
         }
         self.config.identity = Some(identity);

@@ -1,5 +1,7 @@
 //! Remote configuration: what is applied, what is reported, and what is not done twice.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use opamp_proto::agent::{ConfigOutcome, Event, Input, Output, Saved, SavedConfig, Settings, Transport};
 use opamp_proto::wire::{
@@ -77,6 +79,24 @@ fn stat_12_the_same_offer_again_is_neither_applied_nor_reported_whatever_became_
             assert_eq!(agent.receive(&offer(b"h1", "a")), []);
         }
     }
+}
+
+#[test]
+fn a_server_that_offers_what_the_agent_has_is_told_so_with_the_next_heartbeat() {
+    let mut agent = Agent::ws_online();
+    agent.receive(&offer(b"h1", "a"));
+    agent.applied(b"h1", ConfigOutcome::Applied);
+    agent.receive(&answer());
+    agent.receive(&offer(b"h1", "a"));
+    let applied = status_of(b"h1", RemoteConfigStatuses::Applied, "");
+    let reminder = report(&agent.advance(Duration::from_secs(30)));
+    assert_eq!(reminder.remote_config_status, Some(applied));
+    agent.receive(&answer());
+    assert_eq!(
+        report(&agent.advance(Duration::from_secs(30))).remote_config_status,
+        None,
+        "once for each such offer"
+    );
 }
 
 #[test]
