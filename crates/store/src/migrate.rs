@@ -11,7 +11,10 @@ use crate::error::StoreError;
 use crate::options::OpenOptions;
 
 /// The schemas in order; the first is 1. What is released is never edited, only followed by another.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_foundation.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_foundation.sql"),
+    include_str!("../migrations/0002_configurations.sql"),
+];
 
 /// "mstr", so that another program's database is not taken for ours.
 const APPLICATION_ID: i32 = 0x6d73_7472;

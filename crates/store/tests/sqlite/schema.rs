@@ -9,7 +9,8 @@ use store::{AgentQuery, OpenOptions, Store, StoreError};
 use super::world::{NOW, credential, enrolment, open, options, uid};
 
 /// Every schema that was ever released, as a dump that later builds must open. Made by `sqlite3 muster.db .dump`.
-const RELEASED: &[(u32, &str)] = &[(1, include_str!("../fixtures/schema-1.sql"))];
+const RELEASED: &[(u32, &str)] =
+    &[(1, include_str!("../fixtures/schema-1.sql")), (2, include_str!("../fixtures/schema-2.sql"))];
 
 fn raw(directory: &Path) -> Connection {
     Connection::open(directory.join("muster.db")).unwrap()
@@ -63,7 +64,7 @@ fn a_newer_schema_is_refused_and_the_error_says_what_to_run_and_where_the_copy_i
     assert_eq!(
         error.to_string(),
         format!(
-            "the database {} has schema 99, this build knows schemas up to 1: run muster 7.1.0 or newer, or go back \
+            "the database {} has schema 99, this build knows schemas up to 2: run muster 7.1.0 or newer, or go back \
              to the copy made before the upgrade: /b/old.db",
             path.display()
         )
