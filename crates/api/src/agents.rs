@@ -20,6 +20,13 @@ pub struct AgentQuery {
     /// `healthy`, `unhealthy` or `unknown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<String>,
+    /// State of its configuration: `in sync`, `offered`, `applying`, `failed`, `drifted`, `not configurable` or
+    /// `unmanaged`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_state: Option<String>,
+    /// Name of the configuration that it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
     /// Whether agents that another one replaced are listed too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<bool>,
@@ -37,7 +44,7 @@ pub struct AgentQuery {
 impl AgentQuery {
     /// The query as it stands in a URL, without the question mark; empty when nothing is asked for.
     pub fn to_query_string(&self) -> String {
-        let Self { selector, q, state, health, replaced, sort, limit, cursor } = self;
+        let Self { selector, q, state, health, config_state, config, replaced, sort, limit, cursor } = self;
         let text = |name: &'static str, value: &Option<String>| {
             value.as_ref().map(|value| format!("{name}={}", crate::client::path_part(value)))
         };
@@ -46,6 +53,8 @@ impl AgentQuery {
             text("q", q),
             text("state", state),
             text("health", health),
+            text("config_state", config_state),
+            text("config", config),
             replaced.map(|replaced| format!("replaced={replaced}")),
             text("sort", sort),
             limit.map(|limit| format!("limit={limit}")),
@@ -105,6 +114,30 @@ pub struct AgentSummary {
     pub replaced_by: Option<String>,
     /// The agent in whose place this one came.
     pub replaces: Option<String>,
+    /// What operators say of it.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// What it is given and how that went.
+    #[serde(default)]
+    pub config: AgentConfig,
+}
+
+/// The configuration that an agent is given, and how far it is with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentConfig {
+    /// `in sync`, `offered`, `applying`, `failed`, `drifted`, `not configurable` or `unmanaged`.
+    pub state: String,
+    /// Name of the configuration.
+    pub config: Option<String>,
+    /// Number of the revision.
+    pub revision: Option<u32>,
+    /// The assignment that gives it.
+    pub assignment: Option<String>,
+    /// Whether the agent is pinned to the revision.
+    #[serde(rename = "override")]
+    pub pinned: bool,
+    /// Why it failed or cannot be configured, in words.
+    pub reason: Option<String>,
 }
 
 /// What an agent says about its remote configuration.
@@ -150,6 +183,36 @@ pub struct AgentDetail {
     pub credential: Option<CredentialRef>,
     /// The first time that it was heard.
     pub first_seen: Option<String>,
+    /// What it is given; `null` when it is unmanaged.
+    #[serde(default)]
+    pub offered: Option<Offered>,
+    /// Where what it runs differs from what it is given; `null` when that cannot be said.
+    #[serde(default)]
+    pub drift: Option<Vec<Drift>>,
+}
+
+/// The configuration that an agent is given.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offered {
+    /// Its name.
+    pub config: String,
+    /// Number of the revision.
+    pub revision: u32,
+    /// The hash that the agent reports for it, hex.
+    pub hash: String,
+    /// Its files, secrets masked.
+    pub files: Vec<ConfigFile>,
+}
+
+/// A place where an agent runs something else than it is given.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    /// The keys that lead there, such as `exporters.otlp.endpoint`, or the name of a file.
+    pub path: String,
+    /// What it is given there, secrets masked.
+    pub offered: String,
+    /// What it runs; `null` when it has nothing there.
+    pub effective: Option<String>,
 }
 
 /// An agent's attributes in the order in which it sent them.

@@ -3,11 +3,15 @@
 //! `model`'s vocabulary. JSON is stable; fields are added, never renamed.
 
 pub mod agents;
+pub mod assignments;
 pub mod client;
+pub mod configs;
+pub mod labels;
 pub mod overview;
 pub mod problem;
 pub mod session;
 pub mod tokens;
+pub mod views;
 
 pub use client::{Client, ClientError, Hints, Trust};
 pub use problem::Problem;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::assignments::Assignment;
+
 /// Answer of `GET /overview`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
@@ -18,6 +20,59 @@ pub struct Overview {
     pub opamp_endpoint: String,
     /// The URL of console and API.
     pub public_url: String,
+    /// How many agents are how far with their configuration.
+    #[serde(default)]
+    pub config: ConfigCounts,
+    /// Assignments on their way: `rolling`, `paused` or `clearing`.
+    #[serde(default)]
+    pub rollouts: Vec<Assignment>,
+    /// The most frequent versions, at most 20.
+    #[serde(default)]
+    pub versions: Vec<VersionCount>,
+    /// The most frequent reasons why a configuration failed, at most 10.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
+}
+
+/// Agents by state of their configuration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigCounts {
+    /// Run what they are given.
+    pub in_sync: u64,
+    /// Were offered it and have not answered.
+    pub offered: u64,
+    /// Are at it.
+    pub applying: u64,
+    /// Could not.
+    pub failed: u64,
+    /// Said that they applied it and run something else.
+    pub drifted: u64,
+    /// Cannot be configured remotely.
+    pub not_configurable: u64,
+    /// Are given nothing.
+    pub unmanaged: u64,
+}
+
+/// How many agents run a version.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionCount {
+    /// `service.name`; may be empty.
+    pub name: String,
+    /// `service.version`; may be empty.
+    pub version: String,
+    /// How many.
+    pub agents: u64,
+}
+
+/// A reason why configurations failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What the agents said.
+    pub error: String,
+    /// How many said it.
+    pub agents: u64,
+    /// The instance_uid of one of them.
+    pub example: String,
 }
 
 /// Agents by state. `unhealthy` counts agents of any state whose last health report was not healthy.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::configs::ConfigProblem;
+
 /// The media type of an error body.
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
@@ -20,4 +22,7 @@ pub struct Problem {
     /// The query parameter, path part or body field that is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// What is wrong in which file, when files of a configuration were refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<ConfigProblem>,
 }

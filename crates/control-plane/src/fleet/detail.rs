@@ -43,6 +43,8 @@ pub(super) fn detail(row: model::AgentDetail, live: Option<&Arc<LiveAgent>>) -> 
         enrolled_at: Some(rfc3339(enrolled_at)),
         credential: Some(CredentialRef { id: credential.id.to_string(), label: credential.label }),
         first_seen: Some(rfc3339(first_seen)),
+        offered: None,
+        drift: None,
     }
 }
 

@@ -1,8 +1,9 @@
 //! One row of the list as JSON: the store's row, and over it what memory knows better.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::agents::{AgentSummary, RemoteConfig};
+use api::agents::{AgentConfig, AgentSummary, RemoteConfig};
 use model::{AgentFacts, ConnectionState, UnixMillis};
 
 use crate::clock::{of_system, rfc3339};
@@ -49,6 +50,8 @@ pub(super) fn summary(row: model::AgentSummary, live: Option<&Arc<LiveAgent>>) -
         capabilities: capabilities.names().map(str::to_owned).collect(),
         replaced_by: replaced_by.map(|uid| uid.to_string()),
         replaces: replaces.map(|uid| uid.to_string()),
+        labels: BTreeMap::new(),
+        config: AgentConfig::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! /api/v1/overview: the server and its fleet in a few figures; and whether the server is well.
 
-use api::overview::Overview;
+use api::overview::{ConfigCounts, Overview};
 use axum::Json;
 use axum::extract::State;
 
@@ -18,6 +18,10 @@ pub(super) async fn show(State(context): State<Context>, _: LoggedIn) -> Result<
         ca_fingerprint,
         opamp_endpoint,
         public_url,
+        config: ConfigCounts::default(),
+        rollouts: Vec::new(),
+        versions: Vec::new(),
+        failures: Vec::new(),
     }))
 }
 

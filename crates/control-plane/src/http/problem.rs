@@ -140,6 +140,7 @@ impl IntoResponse for ApiError {
             status: self.status.as_u16(),
             detail: self.detail,
             field: self.field,
+            problems: Vec::new(),
         };
         let mut response = (self.status, axum::Json(problem)).into_response();
         let headers = response.headers_mut();

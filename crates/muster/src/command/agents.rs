@@ -50,7 +50,7 @@ async fn fetch(client: &Client, args: &AgentsList) -> Result<AgentPage, Failure>
         replaced: args.replaced.then_some(true),
         sort: args.sort.clone(),
         limit: Some(limit.min(PAGE)),
-        cursor: None,
+        ..Default::default()
     };
     let mut all = client.agents(&query).await.map_err(wrong_parameter)?;
     while all.next_cursor.is_some() && all.items.len() < limit as usize {
