@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 /// Query of `GET /agents`. Every field is optional; names are those of the query parameters.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct AgentQuery {
     /// Kubernetes label-selector over attributes: `service.name=web,env in (prod, stage),!canary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +67,7 @@ impl AgentQuery {
 }
 
 /// Answer of `GET /agents`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentPage {
     /// The page's agents.
     pub items: Vec<AgentSummary>,
@@ -76,7 +78,7 @@ pub struct AgentPage {
 }
 
 /// An agent as one row.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentSummary {
     /// The agent's identity: a UUID as text.
     pub instance_uid: String,
@@ -141,7 +143,7 @@ pub struct AgentConfig {
 }
 
 /// What an agent says about its remote configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RemoteConfig {
     /// `unset`, `applied`, `applying` or `failed`.
     pub status: String,
@@ -150,7 +152,7 @@ pub struct RemoteConfig {
 }
 
 /// Answer of `GET /agents/{uid}`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentDetail {
     /// What the list shows.
     #[serde(flatten)]
@@ -216,7 +218,7 @@ pub struct Drift {
 }
 
 /// An agent's attributes in the order in which it sent them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Description {
     /// They say which agent it is.
     pub identifying: Vec<Attribute>,
@@ -225,7 +227,7 @@ pub struct Description {
 }
 
 /// One attribute with its type.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Attribute {
     /// Its name, such as `host.name`.
     pub key: String,
@@ -237,7 +239,7 @@ pub struct Attribute {
 }
 
 /// The health of a component and of those below it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Health {
     /// As reported.
     pub healthy: bool,
@@ -252,11 +254,12 @@ pub struct Health {
     /// Attributes of the component.
     pub attributes: Vec<Attribute>,
     /// Components below this one.
+    #[schema(no_recursion)]
     pub components: BTreeMap<String, Health>,
 }
 
 /// What an agent runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EffectiveConfig {
     /// Its files.
     pub files: Vec<ConfigFile>,
@@ -265,7 +268,7 @@ pub struct EffectiveConfig {
 }
 
 /// One file of a configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConfigFile {
     /// Its name, empty for an agent with a single file.
     pub name: String,
@@ -280,7 +283,7 @@ pub struct ConfigFile {
 }
 
 /// Components that an agent has.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Components {
     /// The agent's hash of the list, hex.
     pub hash: String,
@@ -289,7 +292,7 @@ pub struct Components {
 }
 
 /// The remote configuration's status in full.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RemoteConfigStatus {
     /// Hash of the configuration that it is about, hex.
     pub hash: String,
@@ -300,7 +303,7 @@ pub struct RemoteConfigStatus {
 }
 
 /// The credential that an agent is bound to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CredentialRef {
     /// The enrolment token's id.
     pub id: String,

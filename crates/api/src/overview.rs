@@ -1,11 +1,12 @@
 //! /api/v1/overview: the server and its fleet in a few figures.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::assignments::Assignment;
 
 /// Answer of `GET /overview`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Overview {
     /// The server's version.
     pub version: String,
@@ -76,7 +77,7 @@ pub struct Failure {
 }
 
 /// Agents by state. `unhealthy` counts agents of any state whose last health report was not healthy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgentCounts {
     /// Connected now.
     pub connected: u64,

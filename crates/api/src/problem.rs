@@ -1,6 +1,7 @@
 //! Problem details (RFC 9457): the one shape of every error under /api/v1.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::configs::ConfigProblem;
 
@@ -8,7 +9,7 @@ use crate::configs::ConfigProblem;
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
 /// What went wrong with a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// A stable name for the kind of problem: `urn:muster:problem:<word>`.
     #[serde(rename = "type")]

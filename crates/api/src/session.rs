@@ -1,9 +1,10 @@
 //! /api/v1/session: log in, ask who one is, log out.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Body of `POST /session`.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
     /// The user's name, such as `admin`.
@@ -16,7 +17,7 @@ pub struct Login {
 }
 
 /// Answer of `POST` and `GET /session`.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Session {
     /// Who is logged in.
     pub user: User,
@@ -30,7 +31,7 @@ pub struct Session {
 }
 
 /// A person who may log in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct User {
     /// The name that they log in with.
     pub name: String,

@@ -1,9 +1,10 @@
 //! /api/v1/tokens: enrolment tokens. A token's text exists only in the answer that made it.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// An enrolment token as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Token {
     /// Its id, shown in lists and used to revoke it.
     pub id: String,
@@ -22,14 +23,14 @@ pub struct Token {
 }
 
 /// Answer of `GET /tokens`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenList {
     /// Every token, newest first.
     pub items: Vec<Token>,
 }
 
 /// Body of `POST /tokens`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
     /// 1 to 100 characters.
@@ -40,7 +41,7 @@ pub struct NewToken {
 }
 
 /// Answer of `POST /tokens`.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CreatedToken {
     /// The token as it will be listed.
     #[serde(flatten)]

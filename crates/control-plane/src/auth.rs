@@ -6,5 +6,5 @@ mod session;
 mod throttle;
 
 pub(crate) use password::{HashError, Passwords, Verdict, hash as hash_password};
-pub(crate) use session::{COOKIE, Presented, SessionSecret};
+pub(crate) use session::{COOKIE, CSRF_HEADER, Presented, SessionSecret};
 pub(crate) use throttle::{LoginThrottle, PER_ACCOUNT, PER_ADDRESS};

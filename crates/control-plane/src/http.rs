@@ -7,6 +7,7 @@ mod console;
 mod context;
 mod event_stream;
 mod headers;
+mod openapi;
 mod overview;
 mod problem;
 mod request;

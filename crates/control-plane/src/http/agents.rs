@@ -1,6 +1,6 @@
 //! /api/v1/agents: the inventory.
 
-use api::agents::{AgentDetail, AgentPage};
+use api::agents::{AgentDetail, AgentPage, AgentQuery as AgentParameters};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -16,7 +16,9 @@ const PARAMETERS: [&str; 8] = ["selector", "q", "state", "health", "replaced", "
 /// Longer selectors and texts are refused before they are read.
 const MAX_TEXT: usize = 4096;
 
-/// `GET /agents`.
+/// Lists agents.
+#[utoipa::path(get, path = "/agents", operation_id = "list_agents", tag = "agents", params(AgentParameters),
+    responses((status = OK, description = "A page of the inventory.", body = AgentPage)))]
 pub(super) async fn list(
     State(context): State<Context>,
     _: LoggedIn,
@@ -71,7 +73,10 @@ fn limit(text: &str) -> Option<u32> {
     text.parse().ok().filter(|limit| (1..=AgentQuery::MAX_LIMIT).contains(limit))
 }
 
-/// `GET /agents/{uid}`.
+/// Shows one agent in full.
+#[utoipa::path(get, path = "/agents/{uid}", operation_id = "show_agent", tag = "agents",
+    params(("uid" = String, Path, description = "The agent's instance_uid.")),
+    responses((status = OK, description = "The agent.", body = AgentDetail)))]
 pub(super) async fn show(
     State(context): State<Context>,
     _: LoggedIn,
@@ -82,7 +87,10 @@ pub(super) async fn show(
     agent.map(Json).ok_or_else(|| unknown(uid))
 }
 
-/// `DELETE /agents/{uid}`.
+/// Forgets an agent that is not connected.
+#[utoipa::path(delete, path = "/agents/{uid}", operation_id = "forget_agent", tag = "agents",
+    params(("uid" = String, Path, description = "The agent's instance_uid.")),
+    responses((status = NO_CONTENT, description = "It is gone; when it comes back, it must enrol.")))]
 pub(super) async fn forget(
     State(context): State<Context>,
     who: LoggedIn,

@@ -23,7 +23,11 @@ use crate::events::{EventId, Next};
 /// looked at as often.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// `GET /events`.
+/// Follows changes as server-sent events: hints of what to read again.
+#[utoipa::path(get, path = "/events", operation_id = "follow_events", tag = "server",
+    params(("last-event-id" = Option<String>, Header, description = "The last event that was received.")),
+    responses((status = OK, description = "A stream that ends with the session.",
+        content_type = "text/event-stream", body = String)))]
 pub(super) async fn follow(
     State(context): State<Context>,
     who: LoggedIn,

@@ -8,7 +8,9 @@ use super::context::{About, Context};
 use super::problem::ApiError;
 use super::request::LoggedIn;
 
-/// `GET /overview`.
+/// Shows the server and its fleet in a few figures.
+#[utoipa::path(get, path = "/overview", operation_id = "show_overview", tag = "server",
+    responses((status = OK, description = "The figures.", body = Overview)))]
 pub(super) async fn show(State(context): State<Context>, _: LoggedIn) -> Result<Json<Overview>, ApiError> {
     let About { version, ca_fingerprint, opamp_endpoint, public_url, secure: _ } = context.about.clone();
     Ok(Json(Overview {

@@ -2,40 +2,61 @@
 
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::get;
+use axum::{Extension, Router};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
+
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::context::Context;
 use super::problem::ApiError;
 use super::request::MAX_BODY;
-use super::{agents, console, event_stream, headers, overview, session, tokens};
+use super::{agents, console, event_stream, headers, openapi, overview, session, tokens};
 
 /// No answer takes longer, except a stream.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The resources of the API, each with its description. A route that is not added here by `routes!` would miss in the
+/// document, and a test says so.
+fn resources() -> OpenApiRouter<Context> {
+    let timed = OpenApiRouter::new()
+        .routes(routes!(session::log_in, session::show, session::log_out))
+        .routes(routes!(overview::show))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::show, agents::forget))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(openapi::show))
+        .layer(middleware::from_fn(in_time));
+    timed.routes(routes!(event_stream::follow)).layer(DefaultBodyLimit::max(MAX_BODY))
+}
+
+/// The API's router, and the document that describes it.
+fn api() -> (Router<Context>, OpenApi) {
+    let whole = OpenApiRouter::with_openapi(openapi::frame()).nest(openapi::BASE, resources());
+    let (router, document) = whole.split_for_parts();
+    (router.method_not_allowed_fallback(method_not_allowed), openapi::complete(document))
+}
+
+/// What `GET /api/v1/openapi.json` answers.
+#[cfg(test)]
+pub(super) fn document() -> OpenApi {
+    api().1
+}
+
 /// API and console.
 pub(crate) fn router(context: Context) -> Router {
-    let api = Router::new()
-        .route("/session", post(session::log_in).get(session::show).delete(session::log_out))
-        .route("/overview", get(overview::show))
-        .route("/agents", get(agents::list))
-        .route("/agents/{uid}", get(agents::show).delete(agents::forget))
-        .route("/tokens", get(tokens::list).post(tokens::create))
-        .route("/tokens/{id}", delete(tokens::revoke))
-        .layer(middleware::from_fn(in_time))
-        .route("/events", get(event_stream::follow))
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-        .method_not_allowed_fallback(method_not_allowed);
     // Compressing a stream of events would hold them back.
     let worth_it = DefaultPredicate::new().and(NotForContentType::SSE);
-    Router::new()
-        .nest("/api/v1", api)
+    let (api, document) = api();
+    api.layer(Extension(openapi::Text::of(&document)))
         .route("/healthz", get(overview::healthz))
         .route("/readyz", get(overview::readyz))
         .method_not_allowed_fallback(method_not_allowed)

@@ -25,7 +25,10 @@ const TOKEN_LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 /// Longer names and passwords are not looked at.
 const MAX_TEXT: usize = 256;
 
-/// `POST /session`.
+/// Logs in.
+#[utoipa::path(post, path = "/session", operation_id = "log_in", tag = "access", request_body = Login, security(()),
+    responses((status = OK, description = "The session. The cookie is set unless a token was asked for.",
+        body = Session)))]
 pub(super) async fn log_in(
     State(context): State<Context>,
     client: Client,
@@ -92,7 +95,9 @@ fn cookie(context: &Context, client: Client, value: &str, lifetime: Duration) ->
     value.into_iter().map(|value| (header::SET_COOKIE, value)).collect()
 }
 
-/// `GET /session`.
+/// Says who is logged in.
+#[utoipa::path(get, path = "/session", operation_id = "show_session", tag = "access",
+    responses((status = OK, description = "The session.", body = Session)))]
 pub(super) async fn show(who: LoggedIn) -> Json<Session> {
     Json(Session {
         user: User { name: who.session.user_name, role: who.session.role.as_str().to_owned() },
@@ -102,7 +107,9 @@ pub(super) async fn show(who: LoggedIn) -> Json<Session> {
     })
 }
 
-/// `DELETE /session`.
+/// Logs out.
+#[utoipa::path(delete, path = "/session", operation_id = "log_out", tag = "access",
+    responses((status = NO_CONTENT, description = "The session has ended.")))]
 pub(super) async fn log_out(
     State(context): State<Context>,
     client: Client,

@@ -21,14 +21,19 @@ const MAX_LABEL: usize = 100;
 /// A hundred years: "never" by another name, and sums of moments stay in range.
 const MAX_LIFE: u64 = 100 * 366 * 86_400;
 
-/// `GET /tokens`.
+/// Lists enrolment tokens.
+#[utoipa::path(get, path = "/tokens", operation_id = "list_tokens", tag = "access",
+    responses((status = OK, description = "Every token, newest first.", body = TokenList)))]
 pub(super) async fn list(State(context): State<Context>, _: LoggedIn) -> Result<Json<TokenList>, ApiError> {
     context.store.touch_credentials(context.credentials.take_uses()).await?;
     let tokens = context.store.credentials().await?;
     Ok(Json(TokenList { items: tokens.into_iter().map(token).collect() }))
 }
 
-/// `POST /tokens`.
+/// Makes an enrolment token.
+#[utoipa::path(post, path = "/tokens", operation_id = "create_token", tag = "access", request_body = NewToken,
+    responses((status = CREATED, description = "The token, with its text, which is shown only now.",
+        body = CreatedToken)))]
 pub(super) async fn create(
     State(context): State<Context>,
     who: LoggedIn,
@@ -60,7 +65,10 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(created)))
 }
 
-/// `DELETE /tokens/{id}`: revokes it and ends the sessions that it let in (REVOKE-2).
+/// Revokes an enrolment token and ends the sessions of agents that it let in (REVOKE-2).
+#[utoipa::path(delete, path = "/tokens/{id}", operation_id = "revoke_token", tag = "access",
+    params(("id" = String, Path, description = "The token's id.")),
+    responses((status = NO_CONTENT, description = "It is worth nothing any more.")))]
 pub(super) async fn revoke(
     State(context): State<Context>,
     who: LoggedIn,

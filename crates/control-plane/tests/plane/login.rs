@@ -53,7 +53,7 @@ async fn every_route_is_closed_to_whoever_is_not_logged_in() {
             );
         }
     }
-    for path in ["/healthz", "/readyz"] {
+    for path in ["/healthz", "/readyz", "/api/v1/openapi.json"] {
         assert_eq!(client.get(world.url() + path).send().await.unwrap().status(), StatusCode::OK);
     }
     world.stop().await;
