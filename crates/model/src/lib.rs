@@ -6,6 +6,7 @@
 //! [`replacement`], [`redact`]; then [`credential`] and [`user`]; the small types [`time`] and [`epoch`].
 
 pub mod agent;
+pub mod assignment;
 pub mod attribute;
 pub mod credential;
 pub mod epoch;
@@ -19,6 +20,7 @@ pub mod time;
 pub mod user;
 
 pub use agent::{AgentDetail, AgentFacts, AgentParts, AgentSummary};
+pub use assignment::{Assignment, AssignmentId, AssignmentState, ConfigId, ConfigState, Grant, RevisionId};
 pub use attribute::{Attribute, AttributeValue, Attributes};
 pub use credential::{Credential, CredentialId, EnrolmentToken, TokenHash};
 pub use epoch::{ServerEpoch, SessionEpoch};

@@ -1,0 +1,201 @@
+//! How a rollout goes on: a machine without clock that hears how the released agents fare, and says whether the next
+//! batch may go, or why not. Whoever carries it out writes a batch down before its offers leave, so that nothing is
+//! lost or done twice; after a restart the machine is made anew from what was written.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use opamp_proto::InstanceUid;
+
+use super::Grant;
+use super::standing::Standing;
+use crate::time::UnixMillis;
+
+/// How long a released agent may take to say APPLIED, whether it is connected or not.
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(300);
+
+/// What stopped a rollout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Of which kind.
+    pub kind: FaultKind,
+    /// The agent that it was seen on.
+    pub agent: Option<InstanceUid>,
+    /// What the agent or the operator says.
+    pub text: String,
+}
+
+/// The kind of a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// An agent could not apply the revision.
+    Failed,
+    /// An agent that was well is not any more.
+    HealthLost,
+    /// An agent gave no answer in time.
+    NoAnswer,
+    /// An operator wants it so.
+    Operator,
+}
+
+impl FaultKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Failed, Self::HealthLost, Self::NoAnswer, Self::Operator];
+
+    /// The words in API, CLI and database.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::HealthLost => "health lost",
+            Self::NoAnswer => "no answer",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+/// What to do now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing before this time, unless something is heard. `None`: nothing at all.
+    Wait(Option<UnixMillis>),
+    /// Release so many agents.
+    Release(u64),
+    /// Stop, and ask an operator.
+    Pause(Fault),
+    /// Everybody has it.
+    Finish,
+}
+
+/// How a released agent fares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Released {
+    standing: Standing,
+    was_healthy: bool,
+    healthy: Option<bool>,
+    forgiven: bool,
+    since: UnixMillis,
+}
+
+impl Released {
+    fn fault(&self, now: UnixMillis) -> Option<FaultKind> {
+        if self.forgiven {
+            return None;
+        }
+        match self.standing {
+            Standing::Failed => Some(FaultKind::Failed),
+            Standing::Unanswered => Some(FaultKind::NoAnswer),
+            Standing::Applied if self.was_healthy && self.healthy == Some(false) => Some(FaultKind::HealthLost),
+            Standing::Applied => None,
+            Standing::Applying | Standing::Waiting if now.since(self.since) >= ANSWER_WITHIN => {
+                Some(FaultKind::NoAnswer)
+            }
+            Standing::Applying | Standing::Waiting => None,
+        }
+    }
+
+    const fn is_settled(&self) -> bool {
+        self.forgiven || matches!(self.standing, Standing::Applied)
+    }
+}
+
+/// A rollout that is under way.
+#[derive(Debug, Clone, Default)]
+pub struct Rollout {
+    batch_size: u64,
+    released: HashMap<InstanceUid, Released>,
+    /// Those that are not settled, or not well: the only ones that have to be looked at.
+    open: HashMap<InstanceUid, ()>,
+}
+
+/// The size of a batch for so many agents: at least one.
+pub fn batch_size(agents: u64, percent: u8) -> u64 {
+    (agents * u64::from(percent.clamp(1, 100))).div_ceil(100).max(1)
+}
+
+impl Rollout {
+    /// A rollout in batches of this size that has released nobody.
+    pub fn new(batch_size: u64) -> Self {
+        Self { batch_size: batch_size.max(1), ..Self::default() }
+    }
+
+    /// An agent was released, now or before a restart. It is heard of later.
+    pub fn release(&mut self, uid: InstanceUid, grant: &Grant) {
+        let released = Released {
+            standing: Standing::Waiting,
+            was_healthy: grant.was_healthy,
+            healthy: None,
+            forgiven: grant.forgiven,
+            since: grant.at,
+        };
+        self.put(uid, released);
+    }
+
+    /// How a released agent fares. About others there is nothing to know.
+    pub fn hear(&mut self, uid: InstanceUid, standing: Standing, healthy: Option<bool>) {
+        if let Some(released) = self.released.get(&uid) {
+            let released = Released { standing, healthy, ..*released };
+            self.put(uid, released);
+        }
+    }
+
+    fn put(&mut self, uid: InstanceUid, released: Released) {
+        let is_closed = released.is_settled() && !(released.was_healthy && released.healthy == Some(false));
+        match is_closed {
+            true => drop(self.open.remove(&uid)),
+            false => drop(self.open.insert(uid, ())),
+        }
+        self.released.insert(uid, released);
+    }
+
+    /// An agent that was released is gone for good, or another assignment has it now.
+    pub fn forget(&mut self, uid: InstanceUid) {
+        self.released.remove(&uid);
+        self.open.remove(&uid);
+    }
+
+    /// An operator goes on in spite of what was seen; the agents that are forgiven.
+    pub fn forgive(&mut self, now: UnixMillis) -> Vec<InstanceUid> {
+        let faulty = |uid: &&InstanceUid| self.released.get(uid).is_some_and(|one| one.fault(now).is_some());
+        let forgiven: Vec<_> = self.open.keys().filter(faulty).copied().collect();
+        for uid in &forgiven {
+            if let Some(released) = self.released.get(uid) {
+                let released = Released { forgiven: true, ..*released };
+                self.put(*uid, released);
+            }
+        }
+        forgiven
+    }
+
+    /// Whether an agent was released.
+    pub fn has(&self, uid: InstanceUid) -> bool {
+        self.released.contains_key(&uid)
+    }
+
+    /// What to do now. `candidates`: how many agents could be released and are not.
+    pub fn step(&self, now: UnixMillis, candidates: u64) -> Step {
+        let mut first: Option<(FaultKind, InstanceUid)> = None;
+        let (mut waits, mut due) = (false, None);
+        for (uid, released) in self.open.keys().filter_map(|uid| Some((*uid, self.released.get(uid)?))) {
+            match released.fault(now) {
+                // Which of several is named does not depend on chance.
+                Some(kind) if first.as_ref().is_none_or(|(_, other)| uid < *other) => first = Some((kind, uid)),
+                Some(_) => {}
+                None if !released.is_settled() => {
+                    waits = true;
+                    let at = UnixMillis(released.since.0 + ANSWER_WITHIN.as_millis() as i64);
+                    due = Some(due.map_or(at, |due: UnixMillis| due.min(at)));
+                }
+                None => {}
+            }
+        }
+        match first {
+            Some((kind, uid)) => Step::Pause(Fault { kind, agent: Some(uid), text: String::new() }),
+            None if waits => Step::Wait(due),
+            None if candidates == 0 => Step::Finish,
+            None => Step::Release(candidates.min(self.batch_size)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
