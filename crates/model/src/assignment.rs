@@ -16,7 +16,7 @@ pub mod standing;
 
 pub use desired::{By, Desired, desired};
 pub use rollout::{Fault, FaultKind, Rollout, Step};
-pub use standing::{ConfigState, Held, Standing};
+pub use standing::{ConfigState, Held, Place, Standing};
 
 /// The number of a configuration in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -20,7 +20,9 @@ pub mod time;
 pub mod user;
 
 pub use agent::{AgentDetail, AgentFacts, AgentParts, AgentSummary};
-pub use assignment::{Assignment, AssignmentId, AssignmentState, ConfigId, ConfigState, Grant, RevisionId};
+pub use assignment::{
+    Assignment, AssignmentId, AssignmentState, ConfigId, ConfigState, Grant, Place, RevisionId,
+};
 pub use attribute::{Attribute, AttributeValue, Attributes};
 pub use credential::{Credential, CredentialId, EnrolmentToken, TokenHash};
 pub use epoch::{ServerEpoch, SessionEpoch};

@@ -39,3 +39,16 @@ pub(crate) fn uid(bytes: &[u8]) -> Result<InstanceUid, StoreError> {
 pub(crate) fn optional_uid(bytes: Option<Vec<u8>>) -> Result<Option<InstanceUid>, StoreError> {
     bytes.map(|bytes| uid(&bytes)).transpose()
 }
+
+/// A pattern for LIKE with `\` as escape: the text occurs anywhere.
+pub(crate) fn like_pattern(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in text.chars().take(256) {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}

@@ -84,7 +84,9 @@ impl Released {
         match self.standing {
             Standing::Failed => Some(FaultKind::Failed),
             Standing::Unanswered => Some(FaultKind::NoAnswer),
-            Standing::Applied if self.was_healthy && self.healthy == Some(false) => Some(FaultKind::HealthLost),
+            Standing::Applied if self.was_healthy && self.healthy == Some(false) => {
+                Some(FaultKind::HealthLost)
+            }
             Standing::Applied => None,
             Standing::Applying | Standing::Waiting if now.since(self.since) >= ANSWER_WITHIN => {
                 Some(FaultKind::NoAnswer)
@@ -178,7 +180,9 @@ impl Rollout {
         for (uid, released) in self.open.keys().filter_map(|uid| Some((*uid, self.released.get(uid)?))) {
             match released.fault(now) {
                 // Which of several is named does not depend on chance.
-                Some(kind) if first.as_ref().is_none_or(|(_, other)| uid < *other) => first = Some((kind, uid)),
+                Some(kind) if first.as_ref().is_none_or(|(_, other)| uid < *other) => {
+                    first = Some((kind, uid))
+                }
                 Some(_) => {}
                 None if !released.is_settled() => {
                     waits = true;

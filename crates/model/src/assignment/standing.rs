@@ -7,6 +7,7 @@ use opamp_proto::AgentCapabilities;
 use opamp_proto::wire::AgentCapabilities as Bit;
 
 use super::desired::Desired;
+use super::{AssignmentId, RevisionId};
 use crate::remote_config::RemoteConfigStatus;
 
 /// What is known of an agent's configuration, in one word.
@@ -52,6 +53,37 @@ impl ConfigState {
             Self::NotConfigurable => "not configurable",
         }
     }
+}
+
+impl ConfigState {
+    /// Its number in the database.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The state of a number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// What was decided about an agent's configuration when it was heard last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// How far it is.
+    pub state: ConfigState,
+    /// The assignment that decides; `None` for an override.
+    pub assignment: Option<AssignmentId>,
+    /// What it is to run.
+    pub revision: Option<RevisionId>,
+    /// Why it is not in sync, in words for the operator; may be empty.
+    pub reason: String,
+}
+
+impl Place {
+    /// Nothing is assigned.
+    pub const UNMANAGED: Self =
+        Self { state: ConfigState::Unmanaged, assignment: None, revision: None, reason: String::new() };
 }
 
 impl fmt::Display for ConfigState {
@@ -142,7 +174,7 @@ pub fn config_state(desired: Desired, hash: Option<&[u8]>, held: &Held<'_>) -> C
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AssignmentId, By, RevisionId};
+    use super::super::By;
     use super::*;
 
     const DESIRED: Desired = Desired::Revision(By::Assignment(AssignmentId(1)), RevisionId(1));
@@ -160,7 +192,11 @@ mod tests {
         assert_eq!(state(Some(b"new"), S::Applying), ConfigState::Applying);
         assert_eq!(state(Some(b"new"), S::Failed), ConfigState::Failed);
         assert_eq!(state(Some(b"old"), S::Applied), ConfigState::Offered);
-        assert_eq!(state(Some(b"old"), S::Failed), ConfigState::Offered, "the old one's fault is not this one's");
+        assert_eq!(
+            state(Some(b"old"), S::Failed),
+            ConfigState::Offered,
+            "the old one's fault is not this one's"
+        );
         assert_eq!(state(None, S::Unset), ConfigState::Offered);
     }
 

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use model::{AgentSummary, ConnectionState};
+use model::{AgentSummary, ConfigState, ConnectionState};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
@@ -209,10 +209,36 @@ impl Condition {
             Some(HealthFilter::Unhealthy) => condition.and("a.healthy = 0"),
             Some(HealthFilter::Unknown) => condition.and("a.healthy IS NULL"),
         }
+        condition.about_config(query);
         if let Some(text) = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
             condition.search(text);
         }
         condition
+    }
+
+    /// What is asked for of an agent's configuration. No row says that nothing is assigned.
+    fn about_config(&mut self, query: &AgentQuery) {
+        match query.config_state {
+            None => {}
+            Some(ConfigState::Unmanaged) => {
+                self.and("a.id NOT IN (SELECT agent_id FROM agent_config WHERE state <> 0)");
+            }
+            Some(state) => self.and(&format!(
+                "a.id IN (SELECT agent_id FROM agent_config WHERE state = {})",
+                state.number()
+            )),
+        }
+        if let Some(name) = &query.config {
+            let name = self.bind(Value::Text(name.clone()));
+            self.and(&format!(
+                "a.id IN (SELECT g.agent_id FROM agent_config g JOIN config_revision r ON r.id = g.revision_id
+                     JOIN config c ON c.id = r.config_id WHERE c.name = {name})"
+            ));
+        }
+        if let Some(id) = query.assignment {
+            let id = self.bind(Value::Integer(id.0));
+            self.and(&format!("a.id IN (SELECT agent_id FROM agent_config WHERE assignment_id = {id})"));
+        }
     }
 
     fn and(&mut self, text: &str) {

@@ -1,6 +1,6 @@
 //! What a list of agents can be asked for. How it becomes SQL: `list`.
 
-use model::{AgentSummary, ConnectionState, Selector};
+use model::{AgentSummary, AssignmentId, ConfigState, ConnectionState, Selector};
 
 use super::cursor::Cursor;
 
@@ -15,6 +15,12 @@ pub struct AgentQuery {
     pub state: Option<ConnectionState>,
     /// Only agents of this health.
     pub health: Option<HealthFilter>,
+    /// Only agents whose configuration is in this state.
+    pub config_state: Option<ConfigState>,
+    /// Only agents that are to run a revision of the configuration of this name.
+    pub config: Option<String>,
+    /// Only agents about which this assignment decides.
+    pub assignment: Option<AssignmentId>,
     /// Also agents that others have replaced.
     pub include_replaced: bool,
     /// The order.
@@ -38,6 +44,9 @@ impl Default for AgentQuery {
             text: None,
             state: None,
             health: None,
+            config_state: None,
+            config: None,
+            assignment: None,
             include_replaced: false,
             sort: AgentSort { key: SortKey::Name, descending: false },
             cursor: None,

@@ -5,6 +5,8 @@
 
 mod accounts;
 mod agents;
+mod assignments;
+mod configs;
 mod credentials;
 mod enrolment;
 mod lists;
