@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod assignment;
 pub mod attribute;
+pub mod config;
 pub mod credential;
 pub mod epoch;
 pub mod health;
