@@ -2,7 +2,7 @@
 // do to them meanwhile. Cases wait for states, never for moments.
 import assert from 'node:assert/strict';
 import { scan } from './axe.mjs';
-import { signIn } from './chromium.mjs';
+import { signIn, signInTo } from './chromium.mjs';
 
 const uidOf = (n) => `0195f0a0-7d0c-7cc0-8000-${n.toString(16).padStart(12, '0')}`;
 const rowOf = (page, n) => page.locator(`tr[data-uid="${uidOf(n)}"]`);
@@ -15,8 +15,7 @@ async function control(server, what, body = {}) {
 }
 
 async function signedIn(page, server) {
-  await signIn(page, server);
-  await page.getByText('live', { exact: true }).waitFor();
+  await signInTo(page, server, '/agents');
   await page.locator('[data-row]').first().waitFor();
 }
 
@@ -35,7 +34,7 @@ const using = [
     await page.getByRole('heading', { level: 1, name: 'otelcol-gateway' }).waitFor();
   }],
 
-  ['the first page says what is true and shows the table', async (page, server) => {
+  ['the list says what is true and shows the table', async (page, server) => {
     await signedIn(page, server);
     await page.getByRole('heading', { name: '10 agents: 8 connected, 1 silent, 1 disconnected. 1 unhealthy.' }).waitFor();
     assert.equal(await page.locator('tbody tr').count(), 10);
@@ -157,6 +156,8 @@ const live = [
     await page.getByText('endpoint: wss://muster.example.net:4320/v1/opamp').waitFor();
     await scan(page, 'the empty list');
     await page.getByText('live', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await page.getByText('Waiting for an agent.').waitFor();
     await control(server, 'add', { n: 1, name: 'first' });
     await rowOf(page, 1).getByText('connected').waitFor();
     await page.getByRole('heading', { name: '1 agent: 1 connected.' }).waitFor();
@@ -171,6 +172,18 @@ const live = [
     await page.getByLabel('Password').fill('admin');
     await page.keyboard.press('Enter');
     await rowOf(page, 1).getByText('silent', { exact: true }).waitFor();
+  }],
+];
+
+const overview = [
+  ['the overview says what is true of configurations and leads to the agents that it counts', async (page, server) => {
+    await signIn(page, server);
+    await page.getByRole('heading', { name: '10 agents: 8 connected, 1 silent, 1 disconnected. 1 unhealthy.' }).waitFor();
+    await page.getByText('2 of 5 agents that have a configuration from here run it; 1 failed, 1 drifted, 1 applying.').waitFor();
+    await page.getByText('Agent exited unexpectedly with exit code 1').waitFor();
+    await page.getByText('None. All assignments').waitFor();
+    await page.getByRole('link', { name: '1 drifted' }).click();
+    await page.waitForURL(/config_state=drifted/);
   }],
 ];
 
@@ -256,10 +269,11 @@ const keyboard = [
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('g');
-    await page.keyboard.press('c');
+    await page.keyboard.press('n');
     await page.waitForURL(/connect/);
+    await page.getByRole('tab').first().waitFor();
     await page.keyboard.press('g');
     await page.keyboard.press('a');
     await page.waitForURL(`${server.url}/agents`);
@@ -296,7 +310,11 @@ const scans = ['light', 'dark'].flatMap((theme) =>
     await page.goto(server.url);
     await page.getByLabel('User name').waitFor();
     await look('sign in');
-    await signedIn(page, server);
+    await signIn(page, server);
+    await page.getByRole('heading', { name: 'Versions' }).waitFor();
+    await look('overview');
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await page.locator('[data-row]').first().waitFor();
     await page.keyboard.press('ArrowDown');
     await page.getByText('as a command').click();
     await look('agents');
@@ -315,6 +333,6 @@ const scans = ['light', 'dark'].flatMap((theme) =>
     await look('a bad selector');
   }, { theme, width, refusals: [400] }]));
 
-export const mockCases = [...using, ...live, ...connecting, ...agentPage, ...keyboard, ...scans].map(([name, body, options = {}]) => [
+export const mockCases = [...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans].map(([name, body, options = {}]) => [
   name, body, { ...options, refusals: [...REFUSALS, ...(options.refusals ?? [])] },
 ]);

@@ -29,6 +29,13 @@ export async function signIn(page, { url, user, password }) {
   await page.getByRole('heading', { level: 1, name: /agent/ }).waitFor();
 }
 
+/** Signs in and goes to a page of the console without loading it anew. */
+export async function signInTo(page, server, path) {
+  await signIn(page, server);
+  await page.getByText('live', { exact: true }).waitFor();
+  await page.evaluate((to) => (history.pushState(null, '', to), dispatchEvent(new PopStateEvent('popstate'))), path);
+}
+
 /** Where to sign in: a real server from the environment, or null. */
 export function realServer(env = process.env) {
   if (!env.MUSTER_URL) return null;

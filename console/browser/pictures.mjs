@@ -5,13 +5,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startMock } from '../mock/server.mjs';
-import { openBrowser, openPage, realServer, signIn } from './chromium.mjs';
+import { openBrowser, openPage, realServer, signInTo } from './chromium.mjs';
 
 const OUT = fileURLToPath(new URL('../../docs/guide/pictures/', import.meta.url));
 
 async function take(page, server) {
-  await signIn(page, server);
-  await page.getByText('live', { exact: true }).waitFor();
+  await signInTo(page, server, '/agents');
   await page.locator('[data-row]').first().waitFor();
   await page.mouse.move(0, 0);
   await page.screenshot({ path: join(OUT, 'agents.png') });

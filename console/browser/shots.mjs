@@ -18,6 +18,9 @@ for (const width of [1440, 768, 360]) {
     await page.getByLabel('User name').waitFor();
     await shot('signin');
     await signIn(page, { url, user: 'admin', password: 'admin' });
+    await page.getByRole('heading', { name: 'Versions' }).waitFor();
+    await shot('overview', true);
+    await page.goto(`${url}/agents`);
     await page.locator('[data-row]').first().waitFor();
     await page.keyboard.press('ArrowDown');
     await shot('agents');

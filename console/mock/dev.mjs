@@ -3,9 +3,9 @@
 import { createServer } from 'vite';
 import { startMock } from './server.mjs';
 
-const { url } = await startMock({ extra: Number(process.env.MOCK_AGENTS ?? 0) });
+const { url } = await startMock({ extra: Number(process.env.MOCK_AGENTS ?? 0), pace: 1500 });
 process.env.MUSTER_URL = url;
 const vite = await createServer();
 await vite.listen();
 vite.printUrls();
-console.log('  login admin / admin');
+console.log('  login admin / admin, operator / operator or viewer / viewer');

@@ -9,6 +9,8 @@ const ALL = [
   'ReportsHealth', 'ReportsRemoteConfig', 'ReportsHeartbeat', 'ReportsAvailableComponents', 'ReportsConnectionSettingsStatus',
 ];
 const EXTENSION = ['ReportsStatus', 'ReportsEffectiveConfig', 'ReportsHealth', 'ReportsAvailableComponents'];
+/** Why the Collector's opamp extension cannot be configured, as the server says it. */
+export const EXTENSION_REASON = "this agent is the Collector's opamp extension: it can be seen, not configured; run it under the supervisor to configure it";
 const SUPERVISED = [...EXTENSION, 'AcceptsRemoteConfig', 'ReportsRemoteConfig', 'AcceptsRestartCommand', 'ReportsHeartbeat'];
 
 const CONFIG = `extensions:
@@ -116,7 +118,7 @@ export function agent(n, over = {}) {
     peer_address: `10.20.${n % 250}.17:5${String(1000 + n)}`, connected_since: iso(now - 3_600_000 * (n % 40 + 1)), last_seen: iso(now - 1000 * (n % 20)),
     healthy, health_status: healthy === null ? null : healthy ? 'StatusOK' : 'StatusRecoverableError',
     remote_config: reports('ReportsRemoteConfig') ? { status: 'applied', error: null } : null,
-    capabilities, replaced_by: null, replaces: null,
+    capabilities, replaced_by: null, replaces: null, labels: {}, drift: null,
     description: {
       identifying: [text('service.name', name), text('service.version', version ?? ''), text('service.instance.id', uid)],
       non_identifying: [
@@ -167,6 +169,6 @@ export function fleet(extra = 0) {
     agent(10, { name: 'otelcol-vm', fields: { replaces: agent(11).instance_uid } }),
     agent(11, { name: 'otelcol-vm', host: agent(10).host, fields: { state: 'disconnected', last_seen: old, connected_since: null, replaced_by: agent(10).instance_uid } }),
   ];
-  for (let n = 12; n < 12 + extra; n += 1) agents.push(agent(n, { name: `worker-${String(n).padStart(4, '0')}` }));
+  for (let n = 12; n < 12 + extra; n += 1) agents.push(agent(n, { name: `worker-${String(n).padStart(4, '0')}`, fields: { labels: { tier: 'worker' } } }));
   return agents;
 }

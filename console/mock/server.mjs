@@ -1,12 +1,20 @@
 // A stand-in for `muster server` to work on the console and to test it: the same API over a made-up fleet, and the
-// built console with the product's content security policy. Login admin / admin. Run: node mock/server.mjs [port].
+// built console with the product's content security policy. Logins admin, operator and viewer, each with its name as the
+// password. Run: node mock/server.mjs [port].
 // POST /mock/… is the remote control of the browser tests. It is not the product's server and proves nothing about it.
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Access } from './access.mjs';
+import { Configs } from './configs.mjs';
 import { agent, fleet } from './fleet.mjs';
+import { Problem } from './problem.mjs';
+import { Rollouts } from './rollouts.mjs';
+import { route } from './routes.mjs';
+import { seed } from './seed.mjs';
+import { selector } from './selector.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
@@ -16,26 +24,47 @@ export const POLICY =
 /** The parts of a detail that the list leaves out. */
 const DETAIL_ONLY = [
   'description', 'capability_bits', 'unknown_capability_bits', 'health', 'effective_config', 'components', 'package_statuses', 'connection_settings_status',
-  'custom_capabilities', 'remote_config_status', 'sequence_num', 'enrolled_at', 'credential', 'first_seen',
+  'custom_capabilities', 'remote_config_status', 'sequence_num', 'enrolled_at', 'credential', 'first_seen', 'drift', 'stuck',
 ];
 
-class Problem extends Error {
-  constructor(status, title, detail, field) {
-    super(detail);
-    Object.assign(this, { status, title, field });
-  }
-}
+const CONFIG_STATES = ['in sync', 'offered', 'applying', 'failed', 'drifted', 'not configurable', 'unmanaged'];
 
 class Mock {
-  constructor(extra) {
+  constructor(extra, pace) {
     this.agents = new Map(fleet(extra).map((one) => [one.instance_uid, one]));
     this.sessions = new Map();
     this.streams = new Set();
     this.refuseStreams = false;
     this.sequence = 0;
     this.started = Date.now();
-    this.beat = setInterval(() => this.heartbeat(), 5000);
-    this.beat.unref();
+    this.answers = new Map();
+    this.configs = new Configs(this);
+    this.rollouts = new Rollouts(this);
+    this.access = new Access(this);
+    seed(this);
+    this.beats = [setInterval(() => this.heartbeat(), 5000), setInterval(() => this.rollouts.tick(), pace)];
+    for (const beat of this.beats) beat.unref();
+  }
+
+  agent(uid) {
+    const found = this.agents.get(uid);
+    if (!found) throw new Problem(404, 'not found', 'there is no such agent');
+    return found;
+  }
+
+  summary(one) {
+    const row = Object.fromEntries(Object.entries(one).filter(([name]) => !DETAIL_ONLY.includes(name)));
+    return { ...row, config: this.rollouts.standing(one) };
+  }
+
+  detail(one) {
+    const { stuck: _, ...rest } = one;
+    const config = this.rollouts.standing(one);
+    const offered = config.revision === null ? null : this.configs.revision(config.config, config.revision);
+    return {
+      ...rest, config, drift: config.state === 'drifted' ? one.drift : null,
+      offered: offered && { config: offered.config, revision: offered.number, hash: offered.hash, files: offered.files.map(masked) },
+    };
   }
 
   /** Connected agents are heard from; as with the product, a heartbeat that changes nothing is no event. */
@@ -45,8 +74,12 @@ class Mock {
   }
 
   tell(uids) {
+    this.hint('agents', { uids });
+  }
+
+  hint(kind, what) {
     this.sequence += 1;
-    const event = `id: 1-${this.sequence}\nevent: agents\ndata: ${JSON.stringify({ uids })}\n\n`;
+    const event = `id: 1-${this.sequence}\nevent: ${kind}\ndata: ${JSON.stringify(what)}\n\n`;
     for (const stream of this.streams) stream.write(event);
   }
 
@@ -58,7 +91,7 @@ class Mock {
     if (sort.startsWith('-')) found.reverse();
     const limit = Number(params.get('limit') || 100);
     const from = Number(params.get('cursor') || 0);
-    const items = found.slice(from, from + limit).map((one) => Object.fromEntries(Object.entries(one).filter(([name]) => !DETAIL_ONLY.includes(name))));
+    const items = found.slice(from, from + limit).map((one) => this.summary(one));
     return { items, next_cursor: from + limit < found.length ? String(from + limit) : null, total: found.length };
   }
 
@@ -70,6 +103,8 @@ class Mock {
       (params.get('replaced') === 'true' || one.replaced_by === null) &&
       (!params.get('state') || one.state === params.get('state')) &&
       (!params.get('health') || word[one.healthy] === params.get('health')) &&
+      (!params.get('config_state') || this.rollouts.standing(one).state === params.get('config_state')) &&
+      (!params.get('config') || this.rollouts.standing(one).config === params.get('config')) &&
       (!q || [one.name, one.host, one.instance_uid, one.version].some((value) => String(value ?? '').toLowerCase().includes(q))) &&
       matches(one));
   }
@@ -77,7 +112,12 @@ class Mock {
   overview() {
     const shown = this.visible(new URLSearchParams());
     const having = (state) => shown.filter((one) => one.state === state).length;
+    const standings = shown.map((one) => this.rollouts.standing(one));
     return {
+      config: Object.fromEntries(CONFIG_STATES.map((state) => [state.replaceAll(' ', '_'), standings.filter((one) => one.state === state).length])),
+      rollouts: [...this.rollouts.all.values()].filter((one) => ['rolling', 'paused', 'clearing'].includes(one.state)).map((one) => this.rollouts.view(one)),
+      versions: grouped(shown, (one) => JSON.stringify([one.name, one.version])).map(([key, ones]) => ({ name: JSON.parse(key)[0], version: JSON.parse(key)[1], agents: ones.length })).slice(0, 20),
+      failures: grouped(shown.filter((one, at) => standings[at].state === 'failed'), (one) => this.rollouts.standing(one).reason).map(([error, ones]) => ({ error, agents: ones.length, example: ones[0].instance_uid })).slice(0, 10),
       version: '0.1.0', uptime_seconds: Math.floor((Date.now() - this.started) / 1000),
       agents: { connected: having('connected'), silent: having('silent'), disconnected: having('disconnected'), unhealthy: shown.filter((one) => one.healthy === false).length, total: shown.length },
       ca_fingerprint: '4f9d0c5a771eb26390ab18cde4023f6b51d00a9c7be2f84413aa6ed2905c17f8', opamp_endpoint: 'wss://muster.example.net:4320/v1/opamp', public_url: null,
@@ -85,18 +125,17 @@ class Mock {
   }
 }
 
-/** Just enough of the selector syntax for the mock: key=value, key!=value and key, joined by commas. */
-function selector(text) {
-  const terms = text.split(',').map((term) => term.trim()).filter(Boolean).map((term) => {
-    const found = /^([\w./-]+)(?:\s*(!=|==?)\s*([\w./:-]+))?$/.exec(term);
-    if (!found) throw new Problem(400, 'bad selector', `unexpected "${term.slice(0, 20)}" at column ${text.indexOf(term) + 1}`, 'selector');
-    return found.slice(1);
-  });
-  return (one) => terms.every(([key, operator, value]) => {
-    const has = [...one.description.identifying, ...one.description.non_identifying].find((attribute) => attribute.key === key);
-    if (!operator) return has !== undefined;
-    return (String(has?.value) === value) === (operator !== '!=');
-  });
+/** Groups, the largest first. */
+function grouped(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return [...groups].sort((one, other) => other[1].length - one[1].length);
+}
+
+/** As the product masks what it shows, near enough: whatever follows a telling key. */
+function masked(file) {
+  const body = file.body.replace(/^(\s*(?:authorization|password|token|api_key)\s*:\s*)(\S.*)$/gim, '$1"[masked]"');
+  return { ...file, body, redacted: body !== file.body, encoding: 'utf8' };
 }
 
 /** The remote control: each changes the fleet and tells the streams. */
@@ -123,6 +162,19 @@ const CONTROL = {
     mock.refuseStreams = refuse;
     if (refuse) for (const stream of mock.streams) stream.destroy();
   },
+  /** The agent fails whatever it is given from now on; without an error it takes things again. */
+  fail(mock, { uid, error }) {
+    if (error) mock.rollouts.failing.set(uid, error);
+    else mock.rollouts.failing.delete(uid);
+  },
+  /** The agent turns unhealthy with the next configuration that it applies. */
+  sicken(mock, { uid }) {
+    mock.rollouts.ailing.add(uid);
+  },
+  /** Somebody else saves a revision. */
+  revise(mock, { name, files, author = 'operator', message = 'Saved meanwhile' }) {
+    mock.configs.revise(name, { message, files }, author);
+  },
   expire(mock) {
     mock.sessions.clear();
   },
@@ -140,20 +192,29 @@ async function api(mock, request, response, url) {
   if (path === '/overview') return json(response, 200, mock.overview());
   if (path === '/tokens' && request.method === 'POST') return json(response, 201, await token(request));
   if (path === '/events') return events(mock, request, response);
-  if (path === '/agents') return json(response, 200, mock.list(url.searchParams));
-  const one = mock.agents.get(decodeURIComponent(path.replace('/agents/', '')));
-  if (!one) throw new Problem(404, 'not found', 'there is no such agent');
-  if (request.method !== 'DELETE') return json(response, 200, one);
+  if (path === '/agents' && request.method === 'GET') return json(response, 200, mock.list(url.searchParams));
+  const found = route(mock, session.user, request, path, url.searchParams, ['GET', 'DELETE'].includes(request.method) ? {} : await body(request));
+  if (found) return send(response, found);
+  const one = mock.agent(decodeURIComponent(path.replace('/agents/', '')));
+  if (request.method !== 'DELETE') return json(response, 200, mock.detail(one));
   if (one.state !== 'disconnected') throw new Problem(409, 'still connected', 'only a disconnected agent can be forgotten');
   CONTROL.remove(mock, { uid: one.instance_uid });
   return response.writeHead(204).end();
 }
 
+function send(response, { status, value, etag, replayed, text }) {
+  const headers = { ...(etag ? { etag } : {}), ...(replayed ? { 'idempotent-replayed': 'true' } : {}) };
+  if (text !== undefined) return response.writeHead(status, { ...headers, 'content-type': 'application/x-ndjson' }).end(text);
+  if (value === undefined) return response.writeHead(status, headers).end();
+  return json(response, status, value, headers);
+}
+
 async function signIn(mock, request, response) {
   const { username, password } = await body(request);
-  if (username !== 'admin' || password !== 'admin') throw new Problem(401, 'not signed in', 'wrong user name or password');
+  const user = mock.access.users.get(username);
+  if (!user || user.disabled || user.password !== password) throw new Problem(401, 'not signed in', 'wrong user name or password');
   const id = randomUUID();
-  const session = { user: { name: 'admin', role: 'admin' }, csrf: randomUUID(), expires_at: new Date(Date.now() + 86_400_000).toISOString() };
+  const session = { user: { name: user.name, role: user.role }, csrf: randomUUID(), expires_at: new Date(Date.now() + 86_400_000).toISOString() };
   mock.sessions.set(id, session);
   json(response, 200, session, { 'set-cookie': `muster_session=${id}; HttpOnly; SameSite=Strict; Path=/` });
 }
@@ -194,17 +255,17 @@ async function file(response, path) {
 }
 
 /** Starts the mock on a port (0: any free one); gives its address and a way to end it. */
-export async function startMock({ port = 0, extra = 0 } = {}) {
-  const mock = new Mock(extra);
+export async function startMock({ port = 0, extra = 0, pace = 150 } = {}) {
+  const mock = new Mock(extra, pace);
   const server = createServer((request, response) => {
     const url = new URL(request.url, 'http://mock');
     answer(mock, request, response, url).catch((error) => {
       const status = error.status ?? 500;
-      json(response, status, { type: 'about:blank', title: error.title ?? 'fault', status, detail: error.message, field: error.field }, { 'content-type': 'application/problem+json' });
+      json(response, status, { type: 'about:blank', title: error.title ?? 'fault', status, detail: error.message, field: error.field, ...error.extra }, { 'content-type': 'application/problem+json' });
     });
   });
   await new Promise((done) => server.listen(port, '127.0.0.1', done));
-  const close = () => new Promise((done) => (clearInterval(mock.beat), server.close(done), server.closeAllConnections()));
+  const close = () => new Promise((done) => (mock.beats.forEach(clearInterval), server.close(done), server.closeAllConnections()));
   return { url: `http://127.0.0.1:${server.address().port}`, mock, close };
 }
 
@@ -219,6 +280,6 @@ async function answer(mock, request, response, url) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { url } = await startMock({ port: Number(process.argv[2] ?? 0), extra: Number(process.env.MOCK_AGENTS ?? 0) });
+  const { url } = await startMock({ port: Number(process.argv[2] ?? 0), extra: Number(process.env.MOCK_AGENTS ?? 0), pace: 1500 });
   console.log(`mock on ${url}, login admin / admin`);
 }

@@ -1,18 +1,14 @@
-// The bar: figures as links to their lists, and a lost stream said in words.
+// The bar: which page is open, and a lost stream said in words.
 import { render } from '@testing-library/svelte';
 import { flushSync } from 'svelte';
 import { expect, test } from 'vitest';
-import { fleet } from '../lib/fleet.svelte';
 import { live } from '../lib/live.svelte';
 import Header from './Header.svelte';
 
-test('figures lead to their lists and a lost stream is said', () => {
-  fleet.overview = {
-    version: '0', uptime_seconds: 1, agents: { connected: 1200, silent: 1, disconnected: 0, unhealthy: 2, total: 1201 },
-    ca_fingerprint: null, opamp_endpoint: null, public_url: null,
-  };
-  const { getByRole, getByText } = render(Header, { page: 'agents', onhelp: () => {} });
-  expect(getByRole('link', { name: '1\u202f200 connected' }).getAttribute('href')).toBe('/agents?state=connected');
+test('the open page is marked and a lost stream is said', () => {
+  const { getByRole, getByText } = render(Header, { page: 'revision', onhelp: () => {} });
+  expect(getByRole('link', { name: 'Configurations' }).getAttribute('aria-current')).toBe('page');
+  expect(getByRole('link', { name: 'Agents' }).getAttribute('aria-current')).toBeNull();
   live.status = 'lost';
   flushSync();
   getByText(/not live, trying again/);

@@ -1,6 +1,6 @@
 // The rows of the Agents page. load() replaces them; refresh() brings them up to date in place, so that nothing moves
 // under the pointer: rows keep their order, agents that are new are counted and shown when asked for.
-import { ApiError, type AgentPage, type AgentSummary, type Api } from './api';
+import { ApiError, asApiError, type AgentPage, type AgentSummary, type Api } from './api';
 import { apiQuery, type AgentQuery } from './agent-query';
 
 export interface Row {
@@ -96,8 +96,4 @@ export class AgentList {
     );
     return new Map(pairs);
   }
-}
-
-function asApiError(error: unknown): ApiError {
-  return error instanceof ApiError ? error : new ApiError(0, 'fault in the console', String(error));
 }

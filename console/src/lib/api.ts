@@ -3,7 +3,20 @@
 
 export type AgentState = 'connected' | 'silent' | 'disconnected' | 'pending approval';
 export type HealthWord = 'healthy' | 'unhealthy' | 'unknown';
-export type ConfigWord = 'unset' | 'applied' | 'applying' | 'failed';
+export type ConfigState = 'in sync' | 'offered' | 'applying' | 'failed' | 'drifted' | 'not configurable' | 'unmanaged';
+export type Role = 'viewer' | 'operator' | 'admin';
+
+/** Where an agent stands with its configuration. */
+export interface Standing {
+  state: ConfigState;
+  config: string | null;
+  revision: number | null;
+  /** The assignment it has its configuration from. */
+  assignment: string | null;
+  /** Whether it is pinned to it instead. */
+  override: boolean;
+  reason: string | null;
+}
 
 export interface AgentSummary {
   instance_uid: string;
@@ -20,10 +33,12 @@ export interface AgentSummary {
   last_seen: string | null;
   healthy: boolean | null;
   health_status: string | null;
-  remote_config: { status: ConfigWord; error: string | null } | null;
+  remote_config: { status: string; error: string | null } | null;
   capabilities: string[];
   replaced_by: string | null;
   replaces: string | null;
+  labels: Record<string, string>;
+  config: Standing;
 }
 
 /** A reported attribute; `type` says how the agent typed it, `value` is its JSON form (int as decimal text, bytes as base64). */
@@ -67,13 +82,34 @@ export interface AgentDetail extends AgentSummary {
   enrolled_at: string | null;
   credential: { id: number; label: string } | null;
   first_seen: string | null;
+  offered: { config: string; revision: number; hash: string; files: ConfigFile[] } | null;
+  /** Values that the agent runs otherwise than they were offered. */
+  drift: { path: string; offered: string | null; effective: string | null }[] | null;
 }
 
-export interface AgentPage {
-  items: AgentSummary[];
-  next_cursor: string | null;
-  total: number;
+/** An assignment of a configuration to the agents that match a selector, and how far it is. */
+export interface Assignment {
+  id: string;
+  config: string;
+  selector: string;
+  priority: number;
+  state: 'rolling' | 'paused' | 'done' | 'aborted' | 'clearing';
+  /** Where it leads to, or has led to. */
+  revision: number;
+  /** What everybody who matches gets who is not yet released. */
+  settled_revision: number | null;
+  batch_percent: number;
+  pause: { kind: 'failed' | 'health lost' | 'no answer' | 'operator'; agent: string | null; text: string } | null;
+  progress: {
+    matched: number; eligible: number; released: number; applied: number; applying: number; failed: number; waiting: number; offline: number;
+    incapable: number; outranked: number;
+  };
+  created_by: string;
+  created_at: string;
+  updated_at: string;
 }
+
+export type AgentPage = Page<AgentSummary>;
 
 export interface Overview {
   version: string;
@@ -82,6 +118,24 @@ export interface Overview {
   ca_fingerprint: string | null;
   opamp_endpoint: string | null;
   public_url: string | null;
+  config?: Record<'in_sync' | 'offered' | 'applying' | 'failed' | 'drifted' | 'not_configurable' | 'unmanaged', number>;
+  rollouts?: Assignment[];
+  versions?: { name: string | null; version: string | null; agents: number }[];
+  failures?: { error: string; agents: number; example: string }[];
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  items: T[];
+  next_cursor: string | null;
+  total: number;
+}
+
+/** A thing that can change, with the version to send back when changing it. */
+export interface Tagged<T> {
+  value: T;
+  etag: string | null;
+  status: number;
 }
 
 /** An enrolment token just made; its text is in this answer and nowhere else. */
@@ -93,7 +147,7 @@ export interface CreatedToken {
 }
 
 export interface Session {
-  user: { name: string; role: string };
+  user: { name: string; role: Role };
   csrf: string;
   expires_at: string;
 }
@@ -106,14 +160,24 @@ export class ApiError extends Error {
   readonly field: string | null;
   /** Seconds the server asks to wait, from Retry-After. */
   readonly retryAfter: number | null;
+  /** The whole problem document. */
+  readonly said: Record<string, unknown>;
 
-  constructor(status: number, title: string, detail: string, field: string | null = null, retryAfter: number | null = null) {
+  constructor(
+    status: number, title: string, detail: string, field: string | null = null, retryAfter: number | null = null, said: Record<string, unknown> = {},
+  ) {
     super(detail);
     this.status = status;
     this.title = title;
     this.field = field;
     this.retryAfter = retryAfter;
+    this.said = said;
   }
+}
+
+/** Whatever was thrown, as the one error that pages show. */
+export function asApiError(cause: unknown): ApiError {
+  return cause instanceof ApiError ? cause : new ApiError(0, 'fault in the console', String(cause));
 }
 
 type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
@@ -176,16 +240,46 @@ export class Api {
     return session;
   }
 
+  get<T>(path: string): Promise<T> {
+    return this.#call('GET', path);
+  }
+
+  /** Reads a thing together with its version. */
+  tagged<T>(path: string): Promise<Tagged<T>> {
+    return this.#exchange('GET', path, undefined, {}, true);
+  }
+
+  /**
+   * Changes something. With an etag only if nobody else has changed it meanwhile. A POST carries a key of its own, so
+   * that it can be sent once more when its answer was lost on the way.
+   */
+  async write<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, etag: string | null = null): Promise<Tagged<T>> {
+    const headers: Record<string, string> = etag ? { 'if-match': etag } : {};
+    if (method !== 'POST') return this.#exchange(method, path, body, headers, true);
+    headers['idempotency-key'] = randomKey();
+    try {
+      return await this.#exchange<T>(method, path, body, headers, true);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 0) throw error;
+      return this.#exchange(method, path, body, headers, true);
+    }
+  }
+
   async #call<T>(method: string, path: string, body?: unknown, needsSession = true): Promise<T> {
-    const headers: Record<string, string> = { accept: 'application/json' };
+    return (await this.#exchange<T>(method, path, body, {}, needsSession)).value;
+  }
+
+  async #exchange<T>(method: string, path: string, body: unknown, more: Record<string, string>, needsSession: boolean): Promise<Tagged<T>> {
+    const headers: Record<string, string> = { accept: 'application/json', ...more };
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (method !== 'GET' && this.#csrf) headers['x-csrf-token'] = this.#csrf;
     const init: RequestInit = { method, headers, cache: 'no-store', credentials: 'same-origin' };
     if (body !== undefined) init.body = JSON.stringify(body);
     const answer = await this.#checked(await this.#send(path, init), needsSession);
-    if (answer.status === 204) return undefined as T;
+    const tagged = { etag: answer.headers.get('etag'), status: answer.status };
+    if (answer.status === 204) return { ...tagged, value: undefined as T };
     try {
-      return (await answer.json()) as T;
+      return { ...tagged, value: (await answer.json()) as T };
     } catch {
       throw new ApiError(answer.status, 'unreadable answer', `the answer to ${method} ${this.base}${path} is not JSON`);
     }
@@ -216,6 +310,11 @@ export class Api {
   }
 }
 
+/** 128 random bits as hex. Not randomUUID, which browsers keep from consoles that are reached over plain HTTP. */
+function randomKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** Reads an application/problem+json body; an answer of another shape (a proxy's page) is told by its status. */
 async function problem(answer: Response): Promise<ApiError> {
   const body: unknown = await answer.json().catch(() => null);
@@ -229,6 +328,7 @@ async function problem(answer: Response): Promise<ApiError> {
     text(said.detail) ?? title,
     text(said.field),
     Number.isFinite(wait) ? wait : null,
+    said,
   );
 }
 

@@ -1,4 +1,4 @@
-// The figures of the header, kept fresh by events. One request at a time and at most one in two seconds, however many
+// The figures of the overview, kept fresh by events. One request at a time and at most one in two seconds, however many
 // agents change.
 import { api, type Overview } from './api';
 import { live } from './live.svelte';
@@ -11,9 +11,9 @@ class Fleet {
   /** Starts following; the returned function stops it. */
   follow(): () => void {
     this.#paced.soon();
-    const leave = live.listen(() => this.#paced.soon());
+    const leave = (['agents', 'assignments'] as const).map((topic) => live.listen(() => this.#paced.soon(), topic));
     return () => {
-      leave();
+      for (const one of leave) one();
       this.#paced.stop();
     };
   }

@@ -1,15 +1,20 @@
 // The keyboard: which keys do what, and the two-key sequences ("g a"). What each action means is App.svelte's.
 
-export type KeyAction = 'search' | 'help' | 'agents' | 'connect' | 'escape' | 'down' | 'up' | 'first' | 'last';
+export type KeyAction = 'search' | 'help' | 'escape' | 'down' | 'up' | 'first' | 'last' | `/${string}`;
 
 /** For the help dialog; separate keys are parted by a space. */
 export const KEYS = [
   { keys: '/', does: 'search' },
   { keys: '↓ ↑', does: 'next and previous row of a table; Enter opens it' },
   { keys: 'Home End', does: 'first and last row' },
+  { keys: 'g o', does: 'go to the overview' },
   { keys: 'g a', does: 'go to the agents' },
-  { keys: 'g c', does: 'how to connect an agent' },
-  { keys: 'Esc', does: 'close, clear the search, or go back to the agents' },
+  { keys: 'g c', does: 'go to the configurations' },
+  { keys: 'g r', does: 'go to the assignments and their rollouts' },
+  { keys: 'g y', does: 'go to the activity' },
+  { keys: 'g s', does: 'go to the settings' },
+  { keys: 'g n', does: 'how to connect an agent' },
+  { keys: 'Esc', does: 'close, clear the search, or go one level up' },
   { keys: '?', does: 'this list' },
 ];
 
@@ -22,7 +27,7 @@ const SINGLE: Record<string, KeyAction> = {
   Home: 'first',
   End: 'last',
 };
-const AFTER_G: Record<string, KeyAction> = { a: 'agents', c: 'connect' };
+const AFTER_G: Record<string, KeyAction> = { o: '/', a: '/agents', c: '/configs', r: '/assignments', y: '/activity', s: '/settings', n: '/connect' };
 /** A sequence that is not finished in this time is forgotten. */
 const SEQUENCE_MS = 5000;
 

@@ -1,10 +1,13 @@
-// The one live stream of the tab: keeps it open, says whether it is, and tells pages which agents changed. Events are
+// The one live stream of the tab: keeps it open, says whether it is, and tells pages what changed. Events are
 // hints without content: pages read the API again, so a missed event costs nothing once the stream is back.
 import { api, ApiError, type Api } from './api';
 import { readEvents, type StreamEvent } from './events';
 
-/** Which agents changed; null means "anything may have changed, read everything again". */
-export type Listener = (uids: string[] | null) => void;
+/** Which things changed (agents by uid, assignments by id, configurations by name); null means "anything may have". */
+export type Listener = (ids: string[] | null) => void;
+/** What a hint can be about, with the field of its data that names the things. */
+const FIELDS = { agents: 'uids', assignments: 'ids', configs: 'names' };
+export type Topic = keyof typeof FIELDS;
 
 /** The server sends a comment each 15 s; three missing ones mean that the stream is dead. */
 const QUIET_MS = 45_000;
@@ -16,7 +19,7 @@ export class Live {
   /** When the stream was lost, in ms of our clock. */
   lostAt = $state<number | null>(null);
   readonly #api: Api;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<{ topic: Topic; listener: Listener }>();
   #stop: AbortController | null = null;
   #lastId: string | null = null;
 
@@ -24,9 +27,10 @@ export class Live {
     this.#api = client;
   }
 
-  listen(listener: Listener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  listen(listener: Listener, topic: Topic = 'agents'): () => void {
+    const entry = { topic, listener };
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
   }
 
   start(): void {
@@ -75,24 +79,32 @@ export class Live {
     const healed = this.status === 'lost';
     this.status = 'live';
     this.lostAt = null;
-    if (healed) this.#tell(null);
+    if (healed) this.#tellAll();
   }
 
   #take(event: StreamEvent): void {
     if (event.id) this.#lastId = event.id;
-    if (event.event === 'reset') this.#tell(null);
-    if (event.event === 'agents') this.#tell(uidsOf(event.data));
+    if (event.event === 'reset') this.#tellAll();
+    if (isTopic(event.event)) this.#tell(event.event, idsOf(event.data, FIELDS[event.event]));
   }
 
-  #tell(uids: string[] | null): void {
-    for (const listener of this.#listeners) listener(uids);
+  #tell(topic: Topic, ids: string[] | null): void {
+    for (const entry of this.#listeners) if (entry.topic === topic) entry.listener(ids);
+  }
+
+  #tellAll(): void {
+    for (const { listener } of this.#listeners) listener(null);
   }
 }
 
-function uidsOf(data: string): string[] | null {
+function isTopic(event: string): event is Topic {
+  return Object.hasOwn(FIELDS, event);
+}
+
+function idsOf(data: string, field: string): string[] | null {
   try {
-    const uids: unknown = JSON.parse(data).uids;
-    return Array.isArray(uids) ? uids.filter((uid) => typeof uid === 'string') : null;
+    const ids: unknown = JSON.parse(data)[field];
+    return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : null;
   } catch {
     return null;
   }

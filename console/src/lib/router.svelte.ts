@@ -1,10 +1,11 @@
 // Addresses of pages: the current one as reactive state, moving to another, and links that move without a reload.
 
 export type Route =
-  | { page: 'agents' }
+  | { page: 'overview' | 'agents' | 'configs' | 'new-config' | 'assignments' | 'new-assignment' | 'activity' | 'settings' | 'connect' | 'missing' }
   | { page: 'agent'; uid: string }
-  | { page: 'connect' }
-  | { page: 'missing' };
+  | { page: 'config' | 'edit'; name: string }
+  | { page: 'revision'; name: string; number: number }
+  | { page: 'assignment'; id: string };
 
 class Router {
   path = $state(window.location.pathname);
@@ -29,14 +30,47 @@ class Router {
 
 export const router = new Router();
 
+/** Pages with an address of one word. */
+const PLAIN: Record<string, Route> = {
+  agents: { page: 'agents' },
+  configs: { page: 'configs' },
+  'new-config': { page: 'new-config' },
+  assignments: { page: 'assignments' },
+  'new-assignment': { page: 'new-assignment' },
+  activity: { page: 'activity' },
+  settings: { page: 'settings' },
+  connect: { page: 'connect' },
+};
+
 export function routeOf(path: string): Route {
-  const [first, second, ...rest] = path.split('/').filter(Boolean);
-  if (first === undefined) return { page: 'agents' };
-  if (first === 'agents' && second === undefined) return { page: 'agents' };
-  const uid = first === 'agents' && rest.length === 0 ? decoded(second ?? '') : null;
-  if (uid) return { page: 'agent', uid };
-  if (first === 'connect' && second === undefined) return { page: 'connect' };
-  return { page: 'missing' };
+  const parts = path.split('/').filter(Boolean).map(decoded);
+  const [first, second, third, fourth, ...rest] = parts;
+  if (first === undefined) return { page: 'overview' };
+  if (first === null || rest.length > 0 || parts.includes(null)) return { page: 'missing' };
+  if (!second) return PLAIN[first] ?? { page: 'missing' };
+  if (first === 'configs' && third === 'revisions' && /^\d{1,9}$/.test(fourth ?? '')) return { page: 'revision', name: second, number: Number(fourth) };
+  if (first === 'configs' && third === 'edit' && fourth === undefined) return { page: 'edit', name: second };
+  if (third !== undefined) return { page: 'missing' };
+  if (first === 'agents') return { page: 'agent', uid: second };
+  if (first === 'configs') return { page: 'config', name: second };
+  return first === 'assignments' ? { page: 'assignment', id: second } : { page: 'missing' };
+}
+
+/** Where Esc leads to: one level up, and nowhere from a page on which something is written. */
+export function parentOf(route: Route): string | null {
+  if (route.page === 'agent') return '/agents';
+  if (route.page === 'config') return '/configs';
+  if (route.page === 'revision') return configHref(route.name);
+  return route.page === 'assignment' ? '/assignments' : null;
+}
+
+export function configHref(name: string, revision?: number | null): string {
+  const base = `/configs/${encodeURIComponent(name)}`;
+  return revision ? `${base}/revisions/${revision}` : base;
+}
+
+export function assignmentHref(id: string): string {
+  return `/assignments/${encodeURIComponent(id)}`;
 }
 
 export function agentHref(uid: string): string {

@@ -17,6 +17,18 @@ export function fleetSentence(counts: Counts): string {
   return counts.unhealthy ? `${fleet} ${number(counts.unhealthy)} unhealthy.` : fleet;
 }
 
+/** "3 of 412 agents run what they were given, 1 failed, 2 drifted." What is as it should be comes first. */
+export function configSentence(counts: NonNullable<Overview['config']>): string {
+  const managed = counts.in_sync + counts.offered + counts.applying + counts.failed + counts.drifted;
+  if (managed === 0) return 'No agent is given a configuration by this server.';
+  const rest = ([['failed', counts.failed], ['drifted', counts.drifted], ['applying', counts.applying], ['offered', counts.offered]] as const)
+    .filter(([, amount]) => amount > 0)
+    .map(([word, amount]) => `${number(amount)} ${word}`);
+  const which = 'that have a configuration from here';
+  if (managed > counts.in_sync) return `${number(counts.in_sync)} of ${count(managed, 'agent')} ${which} ${counts.in_sync === 1 ? 'runs' : 'run'} it; ${rest.join(', ')}.`;
+  return managed === 1 ? 'The one agent that has a configuration from here runs it.' : `All ${count(managed, 'agent')} ${which} run it.`;
+}
+
 /** "2 of 412 agents match." for a filtered list that was counted; the fleet's sentence otherwise. */
 export function listSentence(query: AgentQuery, matching: number | null, counts: Counts): string {
   if (matching === null || !isFiltered(query)) return fleetSentence(counts);

@@ -1,6 +1,8 @@
 // Who is signed in. The cookie itself is out of reach of script; this holds what the server says about it.
-import { api, ApiError, type Session } from './api';
+import { api, ApiError, type Role, type Session } from './api';
 import { live } from './live.svelte';
+
+const ROLES: Role[] = ['viewer', 'operator', 'admin'];
 
 class SessionState {
   /** 'asking' until the server has said whether the cookie still holds. */
@@ -11,6 +13,13 @@ class SessionState {
 
   constructor() {
     api.onSignedOut = () => this.#out(this.phase === 'in' ? 'Your session has ended. Sign in again to go on.' : '');
+  }
+
+  /** Why somebody with this role may not do what needs another one; null when they may. */
+  whyNot(needs: Role): string | null {
+    const mine = this.user?.role ?? 'viewer';
+    if (ROLES.indexOf(mine) >= ROLES.indexOf(needs)) return null;
+    return `This needs the role ${needs}; you are signed in as ${mine}.`;
   }
 
   async ask(): Promise<void> {

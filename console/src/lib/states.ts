@@ -27,10 +27,12 @@ const HEALTH: Record<string, Mark> = {
 };
 
 const CONFIG: Record<string, Mark> = {
-  applied: { word: 'applied', shape: 'check', tone: 'ok', means: 'runs the configuration it was offered' },
+  'in sync': { word: 'in sync', shape: 'check', tone: 'ok', means: 'runs the configuration that it was given' },
+  offered: { word: 'offered', shape: 'ring', tone: 'info', means: 'was offered a configuration and has not answered yet' },
   applying: { word: 'applying', shape: 'arrow', tone: 'info', means: 'is taking over an offered configuration' },
   failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'could not apply the offered configuration' },
-  unset: { word: 'unset', shape: 'dash', tone: 'idle', means: 'nothing was offered yet' },
+  drifted: { word: 'drifted', shape: 'diamond', tone: 'warn', means: 'said that it applied what was offered and runs something else' },
+  unmanaged: { word: 'unmanaged', shape: 'dash', tone: 'idle', means: 'is given no configuration by this server' },
   'not configurable': {
     word: 'not configurable',
     shape: 'none',
@@ -39,7 +41,27 @@ const CONFIG: Record<string, Mark> = {
   },
 };
 
-const ALL = { agent: AGENT, health: HEALTH, config: CONFIG };
+const ASSIGNMENT: Record<string, Mark> = {
+  rolling: { word: 'rolling', shape: 'arrow', tone: 'info', means: 'is given to agents, batch by batch' },
+  paused: { word: 'paused', shape: 'half', tone: 'bad', means: 'gives it to nobody more until somebody decides' },
+  done: { word: 'done', shape: 'check', tone: 'ok', means: 'everybody who matches was given it' },
+  aborted: { word: 'aborted', shape: 'cross', tone: 'idle', means: 'was stopped: who has the revision keeps it, nobody more gets it' },
+  clearing: { word: 'clearing', shape: 'arrow', tone: 'idle', means: 'takes its configuration away from agents, then it is gone' },
+};
+
+const OUTCOME: Record<string, Mark> = {
+  gets: { word: 'gets', shape: 'arrow', tone: 'info', means: 'is given the revision' },
+  'has it': { word: 'has it', shape: 'check', tone: 'ok', means: 'runs the revision already' },
+  offline: { word: 'offline', shape: 'ring', tone: 'idle', means: 'is given the revision when it connects' },
+  'not configurable': CONFIG['not configurable']!,
+  outranked: { word: 'outranked', shape: 'dash', tone: 'warn', means: 'another assignment comes first' },
+  overridden: { word: 'overridden', shape: 'diamond', tone: 'warn', means: 'is pinned to a revision' },
+  waiting: { word: 'waiting', shape: 'dash', tone: 'idle', means: 'waits for its batch' },
+};
+
+const ALL = { agent: AGENT, health: HEALTH, config: CONFIG, assignment: ASSIGNMENT, outcome: OUTCOME };
+/** The words for where agents stand with their configuration, as filters offer them. */
+export const CONFIG_STATES = Object.keys(CONFIG);
 export type MarkKind = keyof typeof ALL;
 
 /** The mark of a state; a word that this console does not know is shown as it came. */
@@ -52,10 +74,9 @@ export function healthWord(healthy: boolean | null): string {
   return healthy ? 'healthy' : 'unhealthy';
 }
 
-/** The word for an agent's configuration as it stands. */
-export function configWord(agent: Pick<AgentSummary, 'remote_config' | 'capabilities'>): string {
-  if (!can(agent, 'AcceptsRemoteConfig')) return 'not configurable';
-  return agent.remote_config?.status ?? 'unset';
+/** Where an agent stands with its configuration; an older server does not say, and what it cannot say is not made up. */
+export function configWord(agent: Pick<AgentSummary, 'config' | 'capabilities'>): string {
+  return agent.config?.state ?? (can(agent, 'AcceptsRemoteConfig') ? 'unmanaged' : 'not configurable');
 }
 
 /** Whether the agent announced a capability; names are compared without case, as makers spell OpAMP in two ways. */

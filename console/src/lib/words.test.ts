@@ -1,14 +1,15 @@
 // The pure parts that make words, addresses and commands: times, numbers, sentences, queries, quoting, capabilities.
 import { describe, expect, test } from 'vitest';
 import { detail, HOSTILE, NOW, summary } from '../testing/agents';
+import type { AgentSummary } from './api';
 import { apiQuery, listCommand, nextSort, pageHref, readQuery, withFilter } from './agent-query';
 import { abilities, isCollectorExtension } from './capabilities';
 import { KeyReader } from './keys';
-import { routeOf } from './router.svelte';
-import { agentSentence, fleetSentence, listSentence } from './sentence';
+import { parentOf, routeOf } from './router.svelte';
+import { agentSentence, configSentence, fleetSentence, listSentence } from './sentence';
 import { shellQuote } from './shell';
 import { guides, placeOf } from './snippets';
-import { configWord, healthWord, markOf } from './states';
+import { CONFIG_STATES, configWord, healthWord, markOf } from './states';
 import { number, oneLine, visible } from './text';
 import { absolute, ago } from './time';
 
@@ -29,6 +30,14 @@ test('the sentence counts in words and never folds health into connection', () =
   expect(fleetSentence(counts(0, 0, 0))).toBe('No agent has connected yet.');
   expect(listSentence(readQuery('?state=silent'), 1, counts(411, 1, 0))).toBe('1 of 412 agents matches.');
   expect(listSentence(readQuery('?state=silent'), null, counts(2, 1, 0))).toBe('3 agents: 2 connected, 1 silent.');
+});
+
+test('the sentence about configurations begins with what is as it should be', () => {
+  const none = { in_sync: 0, offered: 0, applying: 0, failed: 0, drifted: 0, not_configurable: 2, unmanaged: 5 };
+  expect(configSentence(none)).toBe('No agent is given a configuration by this server.');
+  expect(configSentence({ ...none, in_sync: 4 })).toBe('All 4 agents that have a configuration from here run it.');
+  expect(configSentence({ ...none, in_sync: 1 })).toBe('The one agent that has a configuration from here runs it.');
+  expect(configSentence({ ...none, in_sync: 2, failed: 1, drifted: 3 })).toBe('2 of 6 agents that have a configuration from here run it; 1 failed, 3 drifted.');
 });
 
 test("an agent's sentence says state, health and age apart", () => {
@@ -71,8 +80,16 @@ describe('queries', () => {
 
 test('addresses lead to pages', () => {
   expect(['/', '/agents', '/agents/', '/agents/a%2Fb', '/connect', '/agents/a/b', '/agents/%E0%A4%A', '/x'].map(routeOf)).toEqual([
-    { page: 'agents' }, { page: 'agents' }, { page: 'agents' }, { page: 'agent', uid: 'a/b' }, { page: 'connect' }, { page: 'missing' }, { page: 'missing' }, { page: 'missing' },
+    { page: 'overview' }, { page: 'agents' }, { page: 'agents' }, { page: 'agent', uid: 'a/b' }, { page: 'connect' }, { page: 'missing' }, { page: 'missing' }, { page: 'missing' },
   ]);
+});
+
+test('addresses of configurations and assignments lead to their pages, and Esc one level up', () => {
+  expect(['/configs', '/configs/web', '/configs/web/edit', '/configs/web/revisions/3', '/configs/web/revisions/x', '/assignments/7', '/new-config'].map(routeOf)).toEqual([
+    { page: 'configs' }, { page: 'config', name: 'web' }, { page: 'edit', name: 'web' }, { page: 'revision', name: 'web', number: 3 }, { page: 'missing' },
+    { page: 'assignment', id: '7' }, { page: 'new-config' },
+  ]);
+  expect(['/agents/a', '/configs/web', '/configs/web/edit', '/configs/web/revisions/3', '/agents'].map((path) => parentOf(routeOf(path)))).toEqual(['/agents', '/configs', null, '/configs/web', null]);
 });
 
 test('states keep their words, and each has a shape of its own', () => {
@@ -81,8 +98,11 @@ test('states keep their words, and each has a shape of its own', () => {
   expect(new Set(marks.map((mark) => mark.shape)).size).toBe(4);
   expect(markOf('agent', 'molten').word).toBe('molten');
   expect([true, false, null].map(healthWord)).toEqual(['healthy', 'unhealthy', 'unknown']);
-  expect(configWord(summary({ capabilities: [] }))).toBe('not configurable');
-  expect(configWord(summary({ capabilities: ['AcceptsRemoteConfig'], remote_config: { status: 'failed', error: null } }))).toBe('failed');
+  const silentServer = { config: undefined } as unknown as Partial<AgentSummary>;
+  expect(configWord(summary({ ...silentServer, capabilities: [] }))).toBe('not configurable');
+  expect(configWord(summary({ config: { ...summary().config, state: 'drifted' } }))).toBe('drifted');
+  for (const kind of ['config', 'assignment'] as const) expect(markOf(kind, 'made up').tone).toBe('idle');
+  expect(CONFIG_STATES.toSorted()).toEqual(['applying', 'drifted', 'failed', 'in sync', 'not configurable', 'offered', 'unmanaged']);
 });
 
 describe('capabilities', () => {
@@ -107,7 +127,7 @@ describe('keys', () => {
 
   test('sequences and single keys', () => {
     const reader = new KeyReader();
-    expect(['/', '?', 'g', 'a', 'a', 'Escape'].map((key) => reader.read(press(key)))).toEqual(['search', 'help', null, 'agents', null, 'escape']);
+    expect(['/', '?', 'g', 'a', 'a', 'Escape'].map((key) => reader.read(press(key)))).toEqual(['search', 'help', null, '/agents', null, 'escape']);
   });
 
   test('letters in a field stay letters, modified keys are left to the browser, a slow sequence is forgotten', () => {

@@ -1,5 +1,5 @@
 // Agents for component tests: a plain one, to be changed where a test needs it.
-import type { AgentDetail, AgentSummary } from '../lib/api';
+import type { AgentDetail, AgentSummary, Assignment } from '../lib/api';
 
 export const NOW = Date.parse('2026-11-30T03:15:00.000Z');
 
@@ -23,6 +23,8 @@ export function summary(over: Partial<AgentSummary> = {}): AgentSummary {
     capabilities: ['ReportsStatus', 'AcceptsRemoteConfig'],
     replaced_by: null,
     replaces: null,
+    labels: {},
+    config: { state: 'unmanaged', config: null, revision: null, assignment: null, override: false, reason: null },
     ...over,
   };
 }
@@ -44,6 +46,18 @@ export function detail(over: Partial<AgentDetail> = {}): AgentDetail {
     enrolled_at: null,
     credential: null,
     first_seen: null,
+    offered: null,
+    drift: null,
+    ...over,
+  };
+}
+
+/** An assignment that rolls, 12 of 38 done. */
+export function assignment(over: Partial<Assignment> = {}): Assignment {
+  return {
+    id: '7', config: 'web', selector: 'env=prod', priority: 0, state: 'rolling', revision: 3, settled_revision: 2, batch_percent: 10, pause: null,
+    progress: { matched: 41, eligible: 38, released: 16, applied: 12, applying: 3, failed: 1, waiting: 22, offline: 0, incapable: 2, outranked: 1 },
+    created_by: 'olga', created_at: '2026-11-30T03:00:00.000Z', updated_at: '2026-11-30T03:14:00.000Z',
     ...over,
   };
 }
