@@ -125,7 +125,7 @@ pub struct AgentSummary {
 }
 
 /// The configuration that an agent is given, and how far it is with it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgentConfig {
     /// `in sync`, `offered`, `applying`, `failed`, `drifted`, `not configurable` or `unmanaged`.
     pub state: String,
@@ -194,7 +194,7 @@ pub struct AgentDetail {
 }
 
 /// The configuration that an agent is given.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Offered {
     /// Its name.
     pub config: String,
@@ -207,7 +207,7 @@ pub struct Offered {
 }
 
 /// A place where an agent runs something else than it is given.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Drift {
     /// The keys that lead there, such as `exporters.otlp.endpoint`, or the name of a file.
     pub path: String,

@@ -2,9 +2,11 @@
 //! would happen, and overrides of single agents. The files themselves are [`crate::configs`].
 
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 /// Query of `GET /assignments`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct AssignmentQuery {
     /// Only assignments of this configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,7 +23,7 @@ pub struct AssignmentQuery {
 }
 
 /// Answer of `GET /assignments`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AssignmentPage {
     /// The page's assignments, highest priority first.
     pub items: Vec<Assignment>,
@@ -32,7 +34,7 @@ pub struct AssignmentPage {
 }
 
 /// A configuration for all agents that meet a selector.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Assignment {
     /// Its id.
     pub id: String,
@@ -63,7 +65,7 @@ pub struct Assignment {
 }
 
 /// Why a rollout waits.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Pause {
     /// `failed`, `health lost`, `no answer` or `operator`.
     pub kind: String,
@@ -74,7 +76,7 @@ pub struct Pause {
 }
 
 /// Agents of an assignment, counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
     /// Meet the selector.
     pub matched: u64,
@@ -99,7 +101,7 @@ pub struct Progress {
 }
 
 /// Body of `POST /assignments`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewAssignment {
     /// The configuration's name.
@@ -118,7 +120,7 @@ pub struct NewAssignment {
 }
 
 /// Body of `PATCH /assignments/{id}`. What is absent stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AssignmentPatch {
     /// Who gets it.
@@ -133,7 +135,7 @@ pub struct AssignmentPatch {
 }
 
 /// Body of `POST /assignments/{id}/revision`: a rollout to another revision, newer or older.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetRevision {
     /// The revision's number.
@@ -144,7 +146,7 @@ pub struct SetRevision {
 }
 
 /// Body of `POST /assignments/{id}/pause` and `/abort`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
     /// Why, for those who come later.
@@ -153,7 +155,7 @@ pub struct Reason {
 }
 
 /// Query of `DELETE /assignments/{id}`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeleteAssignment {
     /// Whether the agents are told to forget the configuration. Absent: they run on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,7 +163,8 @@ pub struct DeleteAssignment {
 }
 
 /// Query of `GET /assignments/{id}/agents`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct AssignedQuery {
     /// A state of an agent's configuration, or `waiting`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,7 +178,7 @@ pub struct AssignedQuery {
 }
 
 /// Answer of `GET /assignments/{id}/agents`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AssignedPage {
     /// The page's agents.
     pub items: Vec<AssignedAgent>,
@@ -186,7 +189,7 @@ pub struct AssignedPage {
 }
 
 /// An agent as its assignment sees it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AssignedAgent {
     /// Its identity.
     pub instance_uid: String,
@@ -207,7 +210,7 @@ pub struct AssignedAgent {
 }
 
 /// Body of `POST /assignments/preview`: what would happen if this assignment were made or changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PreviewRequest {
     /// The configuration's name.
@@ -232,7 +235,7 @@ pub struct PreviewRequest {
 }
 
 /// Answer of `POST /assignments/preview`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Preview {
     /// How many agents meet the selector.
     pub matched: u64,
@@ -257,7 +260,7 @@ pub struct Preview {
 }
 
 /// What would happen to one agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PreviewAgent {
     /// Its identity.
     pub instance_uid: String,
@@ -276,7 +279,7 @@ pub struct PreviewAgent {
 }
 
 /// A revision by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RevisionRef {
     /// The configuration's name.
     pub config: String,
@@ -285,7 +288,7 @@ pub struct RevisionRef {
 }
 
 /// Body of `PUT /agents/{uid}/config`: pins one agent to a revision.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewOverride {
     /// The configuration's name.
@@ -296,7 +299,7 @@ pub struct NewOverride {
 }
 
 /// Answer of `PUT /agents/{uid}/config`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Override {
     /// The configuration's name.
     pub config: String,

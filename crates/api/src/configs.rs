@@ -2,9 +2,11 @@
 //! Who gets a configuration is [`crate::assignments`]; what an agent runs is in [`crate::agents`].
 
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 /// Query of `GET /configs`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct ConfigQuery {
     /// Part of the name or of the description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,7 +20,7 @@ pub struct ConfigQuery {
 }
 
 /// Answer of `GET /configs`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConfigPage {
     /// The page's configurations, by name.
     pub items: Vec<ConfigSummary>,
@@ -29,7 +31,7 @@ pub struct ConfigPage {
 }
 
 /// A configuration as one row.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConfigSummary {
     /// Its name: `[a-z0-9][a-z0-9._-]{0,62}`.
     pub name: String,
@@ -48,7 +50,7 @@ pub struct ConfigSummary {
 }
 
 /// A configuration with the files of its latest revision.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConfigDetail {
     /// What the list shows.
     #[serde(flatten)]
@@ -62,7 +64,7 @@ pub struct ConfigDetail {
 }
 
 /// A file of a configuration, as it is stored.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct File {
     /// Its name; empty only when the configuration has no other file.
     pub name: String,
@@ -73,7 +75,7 @@ pub struct File {
 }
 
 /// A file of a configuration, as it is sent to the server.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewFile {
     /// Its name: at most 255 bytes, relative, without `..`. Empty only when there is no other file.
@@ -87,7 +89,7 @@ pub struct NewFile {
 }
 
 /// Body of `POST /configs`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewConfig {
     /// Its name: `[a-z0-9][a-z0-9._-]{0,62}`.
@@ -103,7 +105,7 @@ pub struct NewConfig {
 }
 
 /// Body of `PATCH /configs/{name}`. What is absent stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigPatch {
     /// What it is for.
@@ -112,7 +114,7 @@ pub struct ConfigPatch {
 }
 
 /// Body of `POST /configs/import`: a configuration made of what an agent runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigImport {
     /// The instance_uid of the agent.
@@ -125,14 +127,14 @@ pub struct ConfigImport {
 }
 
 /// Answer of `GET /configs/{name}/revisions`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RevisionList {
     /// Every revision, newest first.
     pub items: Vec<RevisionSummary>,
 }
 
 /// A revision as one row.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RevisionSummary {
     /// 1 for the first one.
     pub number: u32,
@@ -151,7 +153,7 @@ pub struct RevisionSummary {
 }
 
 /// A file without its text.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileSummary {
     /// Its name.
     pub name: String,
@@ -162,7 +164,7 @@ pub struct FileSummary {
 }
 
 /// A revision in full.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Revision {
     /// The configuration's name.
     pub config: String,
@@ -181,7 +183,7 @@ pub struct Revision {
 }
 
 /// Body of `POST /configs/{name}/revisions`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewRevision {
     /// Why it is written.
@@ -195,7 +197,7 @@ pub struct NewRevision {
 }
 
 /// Body of `POST /configs/check`, and each side of `POST /configs/diff`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Draft {
     /// The files.
@@ -203,7 +205,7 @@ pub struct Draft {
 }
 
 /// Answer of `POST /configs/check`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Check {
     /// Whether it would be accepted: no problem is an error.
     pub valid: bool,
@@ -212,7 +214,7 @@ pub struct Check {
 }
 
 /// Something that is wrong or odd in a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConfigProblem {
     /// The name of the file.
     pub file: String,
@@ -227,7 +229,8 @@ pub struct ConfigProblem {
 }
 
 /// Query of `GET /configs/{name}/diff`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct DiffQuery {
     /// A revision's number. Absent: the one before `to`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -238,7 +241,7 @@ pub struct DiffQuery {
 }
 
 /// Body of `POST /configs/diff`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DraftDiff {
     /// What was.
@@ -248,7 +251,7 @@ pub struct DraftDiff {
 }
 
 /// The difference between two sets of files: of their text, and of what it means to a Collector.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Diff {
     /// The files that differ.
     pub files: Vec<FileDiff>,
@@ -257,7 +260,7 @@ pub struct Diff {
 }
 
 /// The difference of one file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileDiff {
     /// Its name.
     pub name: String,
@@ -268,7 +271,7 @@ pub struct FileDiff {
 }
 
 /// One line of a difference.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DiffLine {
     /// `same`, `added` or `removed`.
     pub kind: String,
@@ -281,7 +284,7 @@ pub struct DiffLine {
 }
 
 /// A component or pipeline that differs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Change {
     /// `receiver`, `processor`, `exporter`, `connector`, `extension`, `pipeline`, `service` or `other`.
     pub area: String,

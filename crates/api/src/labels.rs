@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Body and answer of `PUT /agents/{uid}/labels`: all labels of one agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Labels {
     /// At most 64. Keys: `[A-Za-z0-9][A-Za-z0-9._/-]{0,62}`; values: at most 63 bytes.
@@ -14,7 +15,7 @@ pub struct Labels {
 }
 
 /// Body of `POST /labels`: changes labels of the agents that meet the selector, or of those that are listed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LabelChange {
     /// The agents that meet it; empty: every agent. Excludes `agents`.
@@ -32,7 +33,7 @@ pub struct LabelChange {
 }
 
 /// Answer of `POST /labels`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LabelOutcome {
     /// How many agents were meant.
     pub matched: u64,

@@ -36,7 +36,7 @@ pub struct Overview {
 }
 
 /// Agents by state of their configuration.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConfigCounts {
     /// Run what they are given.
     pub in_sync: u64,
@@ -55,7 +55,7 @@ pub struct ConfigCounts {
 }
 
 /// How many agents run a version.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VersionCount {
     /// `service.name`; may be empty.
     pub name: String,
@@ -66,7 +66,7 @@ pub struct VersionCount {
 }
 
 /// A reason why configurations failed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Failure {
     /// What the agents said.
     pub error: String,

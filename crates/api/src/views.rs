@@ -1,16 +1,17 @@
 //! /api/v1/views: queries of the list of agents that were given a name.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Answer of `GET /views`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ViewList {
     /// Every view, by name.
     pub items: Vec<View>,
 }
 
 /// A saved view.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct View {
     /// Its id.
     pub id: String,
@@ -25,7 +26,7 @@ pub struct View {
 }
 
 /// Body of `POST /views`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewView {
     /// 1 to 100 characters.
@@ -35,7 +36,7 @@ pub struct NewView {
 }
 
 /// The part of [`crate::agents::AgentQuery`] that a view keeps.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ViewQuery {
     /// Selector over attributes and labels.

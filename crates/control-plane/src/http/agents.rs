@@ -52,6 +52,7 @@ fn query(parameters: Parameters) -> Result<AgentQuery, ApiError> {
         sort: parameters.parse("sort", &sort_words(), AgentSort::parse)?.unwrap_or(defaults.sort),
         cursor: parameters.parse("cursor", "the next_cursor of the page before", |text| text.parse().ok())?,
         limit: parameters.parse("limit", "a number from 1 to 500", limit)?.unwrap_or(defaults.limit),
+        ..defaults
     })
 }
 
