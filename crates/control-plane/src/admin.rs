@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::{OpenOptions, Store, StoreError};
+use store::{AuditEntry, Expected, OpenOptions, Store, StoreError, UserChange};
 
 use crate::clock;
 use crate::setup::{ADMIN, SetupError, new_password};
@@ -38,10 +38,12 @@ pub async fn reset_login(data_dir: &Path, user: Option<&str>, version: &str) -> 
     let opened = tokio::task::spawn_blocking(move || Store::open(options, clock::now())).await;
     let store = opened.map_err(|error| SetupError::Random(std::io::Error::other(error)))??;
     let name = user.unwrap_or(ADMIN);
-    let user = store.user_by_name(name).await?.ok_or_else(|| ResetError::NoUser(name.to_owned()))?;
+    store.user_by_name(name).await?.ok_or_else(|| ResetError::NoUser(name.to_owned()))?;
     let (password, hash) = new_password().await?;
-    // In the same transaction the store ends the user's sessions.
-    store.set_password(user.id, hash).await?;
+    // In the same transaction the store ends the user's sessions. Whoever resets a login means it to work.
+    let change = UserChange { password_hash: Some(hash), disabled: Some(false), ..UserChange::default() };
+    let entry = AuditEntry::of_system(clock::now(), "user.reset-login", format!("user/{name}"));
+    store.change_user(name, change, Expected::Any, entry).await?;
     tokio::task::spawn_blocking(move || store.close()).await.ok();
     Ok(password)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use opamp_proto::InstanceUid;
 use opamp_server::Server;
-use store::{AgentQuery, Forgotten, Store, StoreError};
+use store::{AgentQuery, AuditEntry, Forgotten, Store, StoreError};
 
 use crate::events::Hub;
 use crate::opamp::{Census, Endpoint, LiveAgent};
@@ -63,11 +63,11 @@ impl Fleet {
     }
 
     /// Forgets a disconnected agent.
-    pub(crate) async fn forget(&self, uid: InstanceUid) -> Result<Forgotten, StoreError> {
+    pub(crate) async fn forget(&self, uid: InstanceUid, entry: AuditEntry) -> Result<Forgotten, StoreError> {
         if self.live(uid).is_some() {
             return Ok(Forgotten::Connected);
         }
-        let outcome = self.store.forget_agent(uid).await?;
+        let outcome = self.store.forget_agent(uid, entry).await?;
         if outcome == Forgotten::Done {
             self.census.leave(1);
             self.hub.changed([uid]);

@@ -2,6 +2,7 @@
 //! they have a listener of their own.
 
 mod agents;
+mod caller;
 mod client_address;
 mod console;
 mod context;
@@ -15,6 +16,7 @@ mod router;
 mod serve;
 mod session;
 mod tokens;
+mod version;
 
 pub(crate) use client_address::TrustedProxies;
 pub(crate) use context::{About, Context, Inner as ContextInner, MAX_STREAMS};

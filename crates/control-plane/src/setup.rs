@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use model::{EnrolmentToken, Role};
-use store::{NewCredential, NewUser, OpenOptions, Store, StoreError};
+use store::{AuditEntry, NewCredential, NewUser, OpenOptions, Store, StoreError};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
@@ -194,7 +194,8 @@ async fn make_admin(store: &Store) -> Result<Option<String>, SetupError> {
     }
     let (password, password_hash) = new_password().await?;
     let user = NewUser { name: ADMIN.to_owned(), role: Role::Admin, password_hash, created_at: clock::now() };
-    store.create_user(user).await?;
+    let entry = AuditEntry::of_system(user.created_at, "user.create", format!("user/{ADMIN}"));
+    store.create_user(user, entry).await?;
     Ok(Some(password))
 }
 
@@ -219,7 +220,9 @@ async fn make_token(store: &Store) -> Result<Option<String>, SetupError> {
         created_at: clock::now(),
         expires_at: None,
     };
-    store.create_credential(credential).await?;
+    let told = serde_json::json!({ "label": credential.label, "expires_at": null });
+    let entry = AuditEntry::of_system(credential.created_at, "token.create", "token").with(None, Some(told));
+    store.create_credential(credential, entry).await?;
     Ok(Some(token.as_str().to_owned()))
 }
 

@@ -3,9 +3,10 @@
 //! are `api`'s; both convert from these types.
 //!
 //! Reading order: [`attribute`] and [`selector`], [`agent`] with [`state`], [`health`], [`remote_config`] and
-//! [`replacement`], [`redact`]; then [`credential`] and [`user`]; the small types [`time`] and [`epoch`].
+//! [`replacement`], [`redact`]; then [`credential`], [`user`] and [`api_token`]; the small types [`time`] and [`epoch`].
 
 pub mod agent;
+pub mod api_token;
 pub mod assignment;
 pub mod attribute;
 pub mod config;
@@ -21,6 +22,7 @@ pub mod time;
 pub mod user;
 
 pub use agent::{AgentDetail, AgentFacts, AgentParts, AgentSummary};
+pub use api_token::{ApiToken, ApiTokenId, ApiTokenText};
 pub use assignment::{
     Assignment, AssignmentId, AssignmentState, ConfigId, ConfigState, Grant, Place, RevisionId,
 };

@@ -10,21 +10,27 @@ use crate::time::UnixMillis;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserId(pub i64);
 
-/// What a user may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// What a user or an API token may do. Each role may do what those before it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Everything.
-    Admin,
     /// Look.
     Viewer,
+    /// Change what agents get: configurations, assignments, labels, views, enrolment tokens.
+    Operator,
+    /// Everything: users, the API tokens of others, the audit trail's export.
+    Admin,
 }
 
 impl Role {
+    /// All of them, the least first.
+    pub const ALL: [Self; 3] = [Self::Viewer, Self::Operator, Self::Admin];
+
     /// The word in the API and the database.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Admin => "admin",
             Self::Viewer => "viewer",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
         }
     }
 }
@@ -37,14 +43,14 @@ impl fmt::Display for Role {
 
 /// A word that is no role.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no role, use admin or viewer")]
+#[error("{0:?} is no role, use viewer, operator or admin")]
 pub struct UnknownRole(pub String);
 
 impl FromStr for Role {
     type Err = UnknownRole;
 
     fn from_str(text: &str) -> Result<Self, UnknownRole> {
-        [Self::Admin, Self::Viewer]
+        Self::ALL
             .into_iter()
             .find(|role| role.as_str() == text)
             .ok_or_else(|| UnknownRole(text.chars().take(64).collect()))
@@ -64,6 +70,10 @@ pub struct User {
     pub password_hash: String,
     /// When the user was made.
     pub created_at: UnixMillis,
+    /// Since when the user may not sign in.
+    pub disabled_at: Option<UnixMillis>,
+    /// Counts the changes to the user.
+    pub version: u64,
 }
 
 impl fmt::Debug for User {
@@ -93,4 +103,18 @@ pub struct Session {
     pub created_at: UnixMillis,
     /// When it ends.
     pub expires_at: UnixMillis,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_may_do_what_the_lesser_ones_may_and_reads_back() {
+        assert!(Role::Viewer < Role::Operator && Role::Operator < Role::Admin);
+        for role in Role::ALL {
+            assert_eq!(role.as_str().parse(), Ok(role));
+        }
+        assert!("root".parse::<Role>().is_err());
+    }
 }

@@ -12,7 +12,9 @@ use opamp_proto::wire::{
     Message as _,
 };
 use opamp_proto::{AgentCapabilities, InstanceUid, Part};
-use store::{AgentQuery, AgentSort, AgentWrite, Enrolment, NewCredential, OpenOptions, SessionStart, Store};
+use store::{
+    AgentQuery, AgentSort, AgentWrite, AuditEntry, Enrolment, NewCredential, OpenOptions, SessionStart, Store,
+};
 
 const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 const BATCH: usize = 500;
@@ -31,7 +33,8 @@ async fn main() {
         created_at: NOW,
         expires_at: None,
     };
-    let credential = store.create_credential(new).await.unwrap().id;
+    let credential =
+        store.create_credential(new, AuditEntry::of_system(NOW, "token.create", "token")).await.unwrap().id;
     let epoch = |session| SessionEpoch { server: store.server_epoch(), session };
     let mut order: Vec<u32> = (0..agents).collect();
 

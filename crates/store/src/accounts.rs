@@ -1,12 +1,16 @@
-//! People who sign in, and their sessions. Hashing and checking passwords is the control plane's.
+//! People who sign in. Hashing and checking passwords is the control plane's; their sessions are in [`crate::sessions`].
 
-use model::{Role, Session, TokenHash, UnixMillis, User, UserId};
-use rusqlite::{OptionalExtension, Row};
+use model::{Role, TokenHash, UnixMillis, User, UserId};
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::{Value, json};
 
+use crate::api_tokens;
+use crate::audit::{self, AuditEntry};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value;
-use crate::writer::Durability;
+use crate::version::Expected;
+use crate::writer::{Db, Durability};
 
 /// A user to be made.
 #[derive(Clone, PartialEq, Eq)]
@@ -21,36 +25,39 @@ pub struct NewUser {
     pub created_at: UnixMillis,
 }
 
-/// A session to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewSession {
-    /// SHA-256 of the cookie or bearer token.
-    pub hash: TokenHash,
-    /// Whose.
-    pub user: UserId,
-    /// SHA-256 of the CSRF token that goes with it.
-    pub csrf_hash: TokenHash,
-    /// When it begins.
-    pub created_at: UnixMillis,
-    /// When it ends.
-    pub expires_at: UnixMillis,
+/// What shall be different about a user; what is absent stays.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct UserChange {
+    /// What the user may do.
+    pub role: Option<Role>,
+    /// Whether the user may not sign in. The sessions of one who is disabled end.
+    pub disabled: Option<bool>,
+    /// The password's hash in PHC form. The user's sessions end.
+    pub password_hash: Option<String>,
+    /// A session that goes on although the password changed: the one that changed it.
+    pub keep_session: Option<TokenHash>,
 }
 
-const SELECT_USER: &str = "SELECT id, name, role, password_hash, created_at FROM account";
+const COLUMNS: &str = "id, name, role, password_hash, created_at, disabled_at, version";
 
 impl Store {
     /// Makes a user. Durable. [`StoreError::Exists`] when the name is taken.
-    pub async fn create_user(&self, new: NewUser) -> Result<User, StoreError> {
+    pub async fn create_user(&self, new: NewUser, entry: AuditEntry) -> Result<User, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
-            db.conn
+            let made = db
+                .conn
                 .query_row(
-                    "INSERT INTO account (name, role, password_hash, created_at) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT DO NOTHING RETURNING id, name, role, password_hash, created_at",
+                    &format!(
+                        "INSERT INTO account (name, role, password_hash, created_at) VALUES (?1, ?2, ?3, ?4)
+                         ON CONFLICT DO NOTHING RETURNING {COLUMNS}"
+                    ),
                     (&new.name, new.role.as_str(), &new.password_hash, new.created_at.0),
                     |row| Ok(user(row)),
                 )
                 .optional()?
-                .ok_or(StoreError::Exists("a user with this name"))?
+                .ok_or(StoreError::Exists("a user with this name"))??;
+            audit::record(db, &entry.with(None, Some(told(&made))))?;
+            Ok(made)
         })
         .await
     }
@@ -58,99 +65,125 @@ impl Store {
     /// The user of a name.
     pub async fn user_by_name(&self, name: impl Into<String>) -> Result<Option<User>, StoreError> {
         let name = name.into();
-        self.read(move |reader| {
-            let mut statement = reader.conn.prepare_cached(&format!("{SELECT_USER} WHERE name = ?1"))?;
-            statement.query_row([&name], |row| Ok(user(row))).optional()?.transpose()
-        })
-        .await
+        self.read(move |reader| get(&reader.conn, &name)).await
     }
 
     /// All users by name.
     pub async fn users(&self) -> Result<Vec<User>, StoreError> {
         self.read(move |reader| {
-            let mut statement = reader.conn.prepare_cached(&format!("{SELECT_USER} ORDER BY name"))?;
+            let sql = format!("SELECT {COLUMNS} FROM account ORDER BY name");
+            let mut statement = reader.conn.prepare_cached(&sql)?;
             let rows = statement.query_map([], |row| Ok(user(row)))?;
             rows.collect::<Result<Vec<_>, _>>()?.into_iter().collect()
         })
         .await
     }
 
-    /// Gives a user another password and ends all of the user's sessions. Durable.
-    /// [`StoreError::Missing`] when there is no such user.
-    pub async fn set_password(
+    /// Changes a user. Durable. [`StoreError::Missing`] when there is no such user, [`StoreError::Changed`] when it
+    /// has another version, [`StoreError::LastAdmin`] when nobody could administer the server any more.
+    pub async fn change_user(
         &self,
-        user: UserId,
-        password_hash: impl Into<String>,
+        name: impl Into<String>,
+        change: UserChange,
+        expected: Expected,
+        entry: AuditEntry,
+    ) -> Result<User, StoreError> {
+        let name = name.into();
+        self.write(Durability::Durable, 1, move |db| {
+            let before = get(db.conn, &name)?.ok_or(StoreError::Missing("the user"))?;
+            expected.check(before.version, "the user")?;
+            let after = apply(db, &before, &change, entry.at)?;
+            end_sessions(db, &after, &change)?;
+            let mut told_after = told(&after);
+            if change.password_hash.is_some() {
+                told_after["password"] = "changed".into();
+            }
+            audit::record(db, &entry.with(Some(told(&before)), Some(told_after)))?;
+            Ok(after)
+        })
+        .await
+    }
+
+    /// Removes a user, the user's sessions and kept answers, and revokes the user's API tokens. Durable. Errors as
+    /// for a change.
+    pub async fn delete_user(
+        &self,
+        name: impl Into<String>,
+        expected: Expected,
+        entry: AuditEntry,
     ) -> Result<(), StoreError> {
-        let password_hash = password_hash.into();
+        let name = name.into();
         self.write(Durability::Durable, 1, move |db| {
-            let changed = db
-                .conn
-                .execute("UPDATE account SET password_hash = ?2 WHERE id = ?1", (user.0, &password_hash))?;
-            if changed == 0 {
-                return Err(StoreError::Missing("the user"));
-            }
-            db.conn.execute("DELETE FROM session WHERE account_id = ?1", [user.0])?;
-            Ok(())
-        })
-        .await
-    }
-
-    /// Makes a session. Durable. [`StoreError::Missing`] when there is no such user.
-    pub async fn create_session(&self, new: NewSession) -> Result<(), StoreError> {
-        self.write(Durability::Durable, 1, move |db| {
-            let made = db.conn.execute(
-                "INSERT INTO session (sha256, account_id, csrf_sha256, created_at, expires_at)
-                 SELECT ?1, id, ?3, ?4, ?5 FROM account WHERE id = ?2",
-                (new.hash.0, new.user.0, new.csrf_hash.0, new.created_at.0, new.expires_at.0),
-            )?;
-            if made == 0 {
-                return Err(StoreError::Missing("the user"));
-            }
-            Ok(())
-        })
-        .await
-    }
-
-    /// The session of this hash that has not ended at `now`.
-    pub async fn session(&self, hash: TokenHash, now: UnixMillis) -> Result<Option<Session>, StoreError> {
-        self.read(move |reader| {
-            let mut statement = reader.conn.prepare_cached(
-                "SELECT s.account_id, a.name, a.role, s.csrf_sha256, s.created_at, s.expires_at
-                 FROM session s JOIN account a ON a.id = s.account_id WHERE s.sha256 = ?1 AND s.expires_at > ?2",
-            )?;
-            statement.query_row((hash.0, now.0), |row| Ok(session(hash, row))).optional()?.transpose()
-        })
-        .await
-    }
-
-    /// Ends a session; whether there was one. Durable.
-    pub async fn delete_session(&self, hash: TokenHash) -> Result<bool, StoreError> {
-        self.write(Durability::Durable, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM session WHERE sha256 = ?1", [hash.0])? > 0)
-        })
-        .await
-    }
-
-    /// Ends all sessions of a user; how many there were. Durable.
-    pub async fn delete_sessions_of(&self, user: UserId) -> Result<usize, StoreError> {
-        self.write(Durability::Durable, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM session WHERE account_id = ?1", [user.0])?)
-        })
-        .await
-    }
-
-    /// Removes sessions that have ended; how many.
-    pub async fn sweep_sessions(&self, now: UnixMillis) -> Result<usize, StoreError> {
-        self.write(Durability::Behind, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM session WHERE expires_at <= ?1", [now.0])?)
+            let before = get(db.conn, &name)?.ok_or(StoreError::Missing("the user"))?;
+            expected.check(before.version, "the user")?;
+            api_tokens::revoke_all_of(db, &name, entry.at)?;
+            db.conn.execute("DELETE FROM session WHERE account_id = ?1", [before.id.0])?;
+            db.conn.execute("DELETE FROM account WHERE id = ?1", [before.id.0])?;
+            an_admin_is_left(db.conn)?;
+            audit::record(db, &entry.with(Some(told(&before)), None))
         })
         .await
     }
 }
 
-fn role(text: &str) -> Result<Role, StoreError> {
+fn apply(db: &Db<'_>, before: &User, change: &UserChange, now: UnixMillis) -> Result<User, StoreError> {
+    let UserChange { role, disabled, password_hash, keep_session: _ } = change;
+    let disabled_at = match disabled {
+        Some(true) => before.disabled_at.or(Some(now)),
+        Some(false) => None,
+        None => before.disabled_at,
+    };
+    let after = User {
+        role: role.unwrap_or(before.role),
+        disabled_at,
+        password_hash: password_hash.as_ref().unwrap_or(&before.password_hash).clone(),
+        version: before.version + 1,
+        ..before.clone()
+    };
+    db.conn.execute(
+        "UPDATE account SET role = ?2, disabled_at = ?3, password_hash = ?4, version = ?5 WHERE id = ?1",
+        (
+            after.id.0,
+            after.role.as_str(),
+            after.disabled_at.map(|at| at.0),
+            &after.password_hash,
+            value::signed(after.version),
+        ),
+    )?;
+    an_admin_is_left(db.conn)?;
+    Ok(after)
+}
+
+fn end_sessions(db: &Db<'_>, user: &User, change: &UserChange) -> Result<(), StoreError> {
+    let kept = change.keep_session.filter(|_| user.disabled_at.is_none()).map(|hash| hash.0);
+    if change.password_hash.is_some() || user.disabled_at.is_some() {
+        db.conn.execute(
+            "DELETE FROM session WHERE account_id = ?1 AND (?2 IS NULL OR sha256 <> ?2)",
+            (user.id.0, kept),
+        )?;
+    }
+    Ok(())
+}
+
+/// Looks at the rows as they will be.
+fn an_admin_is_left(conn: &Connection) -> Result<(), StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM account WHERE role = ?1 AND disabled_at IS NULL)";
+    let is_left: bool = conn.query_row(sql, [Role::Admin.as_str()], |row| row.get(0))?;
+    is_left.then_some(()).ok_or(StoreError::LastAdmin)
+}
+
+/// What the audit trail says of a user.
+fn told(user: &User) -> Value {
+    json!({ "role": user.role.as_str(), "disabled": user.disabled_at.is_some() })
+}
+
+pub(crate) fn role(text: &str) -> Result<Role, StoreError> {
     text.parse().map_err(|_| StoreError::Corrupt("role"))
+}
+
+fn get(conn: &Connection, name: &str) -> Result<Option<User>, StoreError> {
+    let mut statement = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM account WHERE name = ?1"))?;
+    statement.query_row([name], |row| Ok(user(row))).optional()?.transpose()
 }
 
 fn user(row: &Row<'_>) -> Result<User, StoreError> {
@@ -160,17 +193,7 @@ fn user(row: &Row<'_>) -> Result<User, StoreError> {
         role: role(&row.get::<_, String>(2)?)?,
         password_hash: row.get(3)?,
         created_at: value::millis(row, 4)?,
-    })
-}
-
-fn session(hash: TokenHash, row: &Row<'_>) -> Result<Session, StoreError> {
-    Ok(Session {
-        hash,
-        user: UserId(row.get(0)?),
-        user_name: row.get(1)?,
-        role: role(&row.get::<_, String>(2)?)?,
-        csrf_hash: value::hash(row, 3)?,
-        created_at: value::millis(row, 4)?,
-        expires_at: value::millis(row, 5)?,
+        disabled_at: value::optional_millis(row, 5)?,
+        version: value::unsigned(row.get(6)?),
     })
 }

@@ -2,7 +2,9 @@
 
 use model::{Credential, CredentialId, TokenHash, UnixMillis};
 use rusqlite::{OptionalExtension, Row};
+use serde_json::json;
 
+use crate::audit::{self, AuditEntry};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value;
@@ -25,8 +27,12 @@ const SELECT: &str = "SELECT c.id, c.label, c.created_at, c.expires_at, c.revoke
     (SELECT count(*) FROM agent a WHERE a.credential_id = c.id) FROM credential c";
 
 impl Store {
-    /// Makes a credential. Durable. [`StoreError::Exists`] when its text is taken.
-    pub async fn create_credential(&self, new: NewCredential) -> Result<Credential, StoreError> {
+    /// Makes a credential; the entry tells what it is, the number is added here. Durable. [`StoreError::Exists`] when its text is taken.
+    pub async fn create_credential(
+        &self,
+        new: NewCredential,
+        entry: AuditEntry,
+    ) -> Result<Credential, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             db.pending.credential_changed();
             let id = db
@@ -39,6 +45,7 @@ impl Store {
                 )
                 .optional()?
                 .ok_or(StoreError::Exists("a credential with this text"))?;
+            audit::record(db, &entry.about(format!("token/{id}")))?;
             Ok(db.conn.query_row(&format!("{SELECT} WHERE c.id = ?1"), [id], from_row)?)
         })
         .await
@@ -91,15 +98,21 @@ impl Store {
     pub async fn revoke_credential(
         &self,
         id: CredentialId,
-        now: UnixMillis,
+        entry: AuditEntry,
     ) -> Result<Option<Credential>, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             db.pending.credential_changed();
-            db.conn.execute(
+            let changed = db.conn.execute(
                 "UPDATE credential SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
-                (id.0, now.0),
+                (id.0, entry.at.0),
             )?;
-            Ok(db.conn.query_row(&format!("{SELECT} WHERE c.id = ?1"), [id.0], from_row).optional()?)
+            let found =
+                db.conn.query_row(&format!("{SELECT} WHERE c.id = ?1"), [id.0], from_row).optional()?;
+            if let (Some(credential), 1..) = (&found, changed) {
+                let before = json!({ "label": credential.label, "agents": credential.agents });
+                audit::record(db, &entry.about(format!("token/{id}")).with(Some(before), None))?;
+            }
+            Ok(found)
         })
         .await
     }

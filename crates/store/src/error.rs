@@ -62,6 +62,12 @@ pub enum StoreError {
     /// A row that must be there is not.
     #[error("{0} does not exist")]
     Missing(&'static str),
+    /// A row is not what the change was meant for.
+    #[error("{0} was changed meanwhile: read it again")]
+    Changed(&'static str),
+    /// Nobody could administer the server any more.
+    #[error("this is the last administrator who can sign in: make another one first")]
+    LastAdmin,
     /// A stored value makes no sense to this build.
     #[error("a stored {0} cannot be read")]
     Corrupt(&'static str),

@@ -4,11 +4,14 @@
 //! `?1`, which PostgreSQL's `$1` can be made of; SQLite would number `$1` by its place and not by its digit.
 //!
 //! Reading order: [`options`], `store` (the handle), `writer` and `reader`, `migrate`; then what is stored:
-//! [`agents`], [`configs`], [`assignments`], [`credentials`], [`accounts`], [`secrets`].
+//! [`agents`], [`configs`], [`assignments`], [`credentials`], [`accounts`] and [`sessions`], [`api_tokens`], [`audit`],
+//! [`secrets`].
 
 pub mod accounts;
 pub mod agents;
+pub mod api_tokens;
 pub mod assignments;
+pub mod audit;
 mod backup;
 pub mod configs;
 pub mod credentials;
@@ -18,20 +21,26 @@ pub mod options;
 mod queue;
 mod reader;
 pub mod secrets;
+pub mod sessions;
 mod store;
 mod value;
+mod version;
 mod writer;
 
-pub use accounts::{NewSession, NewUser};
+pub use accounts::{NewUser, UserChange};
 pub use agents::{
     AgentBinding, AgentCounts, AgentPage, AgentQuery, AgentSort, AgentWrite, Cursor, EnrolOutcome, Enrolment,
     Forgotten, HealthFilter, Mark, Preview, PreviewAgent, PreviewOutcome, PreviewQuery, Replaced,
     SessionStart, SortKey, WriteReport,
 };
+pub use api_tokens::{ApiAccess, NewApiToken};
 pub use assignments::{AssignmentChange, Override};
+pub use audit::{Actor, ActorKind, AuditEntry, AuditOrder, AuditQuery, AuditRecord};
 pub use configs::{Added, Changed, ConfigPage, ConfigRow, HistoryRow, NewRevision, RevisionRow, StoredFile};
 pub use credentials::NewCredential;
 pub use error::StoreError;
 pub use options::{OpenOptions, Purpose};
 pub use secrets::SealedSecret;
+pub use sessions::NewSession;
 pub use store::Store;
+pub use version::Expected;

@@ -13,12 +13,12 @@ pub(crate) const CSRF_HEADER: &str = "x-csrf-token";
 /// No secret of ours is longer.
 const MAX_SECRET: usize = 128;
 
-/// What a client shows to be recognised.
+/// What a client shows to be recognised: a session's secret or an API token.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SessionSecret(String);
 
 /// Where a secret was found.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Presented {
     /// In the cookie, which a browser sends by itself: a write needs the CSRF token too.
     Cookie(SessionSecret),
@@ -53,6 +53,12 @@ impl SessionSecret {
     fn csrf_is_in(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(CSRF_HEADER).map_or(&b""[..], |value| value.as_bytes());
         self.csrf().as_bytes().ct_eq(given).into()
+    }
+}
+
+impl std::fmt::Debug for SessionSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionSecret(…)")
     }
 }
 

@@ -4,13 +4,14 @@ use api::agents::{AgentDetail, AgentPage, AgentQuery as AgentParameters};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use model::Selector;
+use model::{Role, Selector};
 use opamp_proto::InstanceUid;
 use store::{AgentQuery, AgentSort, Forgotten, HealthFilter, SortKey};
 
+use super::caller::Caller;
 use super::context::Context;
 use super::problem::ApiError;
-use super::request::{LoggedIn, Parameters, PathPart};
+use super::request::{Parameters, PathPart};
 
 const PARAMETERS: [&str; 8] = ["selector", "q", "state", "health", "replaced", "sort", "limit", "cursor"];
 /// Longer selectors and texts are refused before they are read.
@@ -21,7 +22,7 @@ const MAX_TEXT: usize = 4096;
     responses((status = OK, description = "A page of the inventory.", body = AgentPage)))]
 pub(super) async fn list(
     State(context): State<Context>,
-    _: LoggedIn,
+    _: Caller,
     parameters: Parameters,
 ) -> Result<Json<AgentPage>, ApiError> {
     Ok(Json(context.fleet.list(query(parameters)?).await?))
@@ -80,7 +81,7 @@ fn limit(text: &str) -> Option<u32> {
     responses((status = OK, description = "The agent.", body = AgentDetail)))]
 pub(super) async fn show(
     State(context): State<Context>,
-    _: LoggedIn,
+    _: Caller,
     PathPart(uid): PathPart,
 ) -> Result<Json<AgentDetail>, ApiError> {
     let uid = instance_uid(&uid)?;
@@ -88,20 +89,20 @@ pub(super) async fn show(
     agent.map(Json).ok_or_else(|| unknown(uid))
 }
 
-/// Forgets an agent that is not connected.
+/// Forgets an agent that is not connected. For operators.
 #[utoipa::path(delete, path = "/agents/{uid}", operation_id = "forget_agent", tag = "agents",
     params(("uid" = String, Path, description = "The agent's instance_uid.")),
     responses((status = NO_CONTENT, description = "It is gone; when it comes back, it must enrol.")))]
 pub(super) async fn forget(
     State(context): State<Context>,
-    who: LoggedIn,
+    caller: Caller,
     PathPart(uid): PathPart,
 ) -> Result<StatusCode, ApiError> {
-    who.must_be_admin()?;
+    caller.require(Role::Operator)?;
     let uid = instance_uid(&uid)?;
-    match context.fleet.forget(uid).await? {
+    match context.fleet.forget(uid, caller.entry("agent.forget", format!("agent/{uid}"))).await? {
         Forgotten::Done => {
-            tracing::info!(agent = %uid, user = %who.session.user_name, "agent {uid} was forgotten");
+            tracing::info!(agent = %uid, user = %caller.name(), "agent {uid} was forgotten");
             Ok(StatusCode::NO_CONTENT)
         }
         Forgotten::Connected => Err(ApiError::conflict(

@@ -8,14 +8,14 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
-use model::TokenHash;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
+use super::caller::Caller;
 use super::context::{Context, MAX_STREAMS};
 use super::problem::ApiError;
-use super::request::LoggedIn;
 use super::serve::stopped;
+use crate::auth::{Access, Presented};
 use crate::clock;
 use crate::events::{EventId, Next};
 
@@ -30,7 +30,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
         content_type = "text/event-stream", body = String)))]
 pub(super) async fn follow(
     State(context): State<Context>,
-    who: LoggedIn,
+    caller: Caller,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let permit = context.streams.clone().try_acquire_owned().map_err(|_| {
@@ -47,8 +47,8 @@ pub(super) async fn follow(
         Some(text) => text.parse().unwrap_or(EventId { epoch: 0, seq: 0 }),
     };
     let stopping = context.stopping.clone();
-    let hash = who.session.hash;
-    let follower = Follower { context, newest, stopping, after, hash, is_new: true, _permit: permit };
+    let presented = caller.presented().clone();
+    let follower = Follower { context, newest, stopping, after, presented, is_new: true, _permit: permit };
     let mut response = Sse::new(events(follower)).into_response();
     // Proxies that buffer would turn a live stream into a late one.
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -61,7 +61,7 @@ struct Follower {
     newest: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
     after: EventId,
-    hash: TokenHash,
+    presented: Presented,
     is_new: bool,
     _permit: OwnedSemaphorePermit,
 }
@@ -89,8 +89,8 @@ impl Follower {
                 changed = self.newest.changed() => changed.ok()?,
                 () = stopped(&mut self.stopping) => return None,
                 () = tokio::time::sleep(KEEP_ALIVE) => {
-                    let session = self.context.store.session(self.hash, clock::now()).await;
-                    return session.ok().flatten().map(|_| Event::default().comment("keep-alive"));
+                    let access = Access::of(&self.context.store, &self.presented, clock::now()).await;
+                    return access.ok().flatten().map(|_| Event::default().comment("keep-alive"));
                 }
             }
         }

@@ -4,14 +4,14 @@ use api::overview::{ConfigCounts, Overview};
 use axum::Json;
 use axum::extract::State;
 
+use super::caller::Caller;
 use super::context::{About, Context};
 use super::problem::ApiError;
-use super::request::LoggedIn;
 
 /// Shows the server and its fleet in a few figures.
 #[utoipa::path(get, path = "/overview", operation_id = "show_overview", tag = "server",
     responses((status = OK, description = "The figures.", body = Overview)))]
-pub(super) async fn show(State(context): State<Context>, _: LoggedIn) -> Result<Json<Overview>, ApiError> {
+pub(super) async fn show(State(context): State<Context>, _: Caller) -> Result<Json<Overview>, ApiError> {
     let About { version, ca_fingerprint, opamp_endpoint, public_url, secure: _ } = context.about.clone();
     Ok(Json(Overview {
         version,

@@ -72,6 +72,17 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", detail.into())
     }
 
+    /// 409: what was to be built upon is not the newest any more.
+    #[allow(dead_code, reason = "the resources of configurations come next")]
+    pub(crate) fn outdated(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "changed-meanwhile", detail.into())
+    }
+
+    /// 412: If-Match names another version.
+    pub(crate) fn changed(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::PRECONDITION_FAILED, "changed-meanwhile", detail.into())
+    }
+
     /// 413.
     pub(crate) fn too_large(limit: usize) -> Self {
         let detail = format!("the body is longer than {limit} bytes");
@@ -117,6 +128,9 @@ impl From<StoreError> for ApiError {
             StoreError::Cursor => {
                 Self::parameter("cursor", "the cursor does not belong to this list: begin anew")
             }
+            StoreError::Changed(_) => Self::changed(error.to_string()),
+            StoreError::Missing(_) => Self::not_found(error.to_string()),
+            StoreError::Exists(_) | StoreError::LastAdmin => Self::conflict(error.to_string()),
             error if error.is_retryable() => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the database does not answer");
                 Self::unavailable(format!("the database does not answer: {error}"), Duration::from_secs(5))

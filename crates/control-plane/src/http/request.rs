@@ -1,54 +1,19 @@
-//! What handlers ask of a request: who sent it, from where, with which body and parameters. Whatever is wrong is
-//! answered with problem details.
+//! What handlers ask of a request: from where it came, with which body and parameters; who sent it is in `caller`.
+//! Whatever is wrong is answered with problem details.
 
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
-use axum::http::{Method, header, request::Parts};
-use model::{Role, Session};
+use axum::http::{header, request::Parts};
 use serde::de::DeserializeOwned;
 
 use super::client_address::Client;
 use super::context::Context;
 use super::problem::ApiError;
 use super::serve::PeerAddress;
-use crate::auth::Presented;
-use crate::clock;
 
 /// The longest body that any resource takes.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
-
-/// Someone who is logged in; a write was proved to be meant.
-#[derive(Clone)]
-pub(crate) struct LoggedIn {
-    pub(crate) session: Session,
-    pub(crate) presented: Presented,
-}
-
-impl LoggedIn {
-    /// Writes are for administrators.
-    pub(crate) fn must_be_admin(&self) -> Result<(), ApiError> {
-        match self.session.role {
-            Role::Admin => Ok(()),
-            Role::Viewer => Err(ApiError::forbidden("only an administrator may do this")),
-        }
-    }
-}
-
-impl FromRequestParts<Context> for LoggedIn {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, ApiError> {
-        let presented = Presented::find(&parts.headers).ok_or_else(ApiError::not_logged_in)?;
-        let session = context.store.session(presented.secret().hash(), clock::now()).await?;
-        let session = session.ok_or_else(ApiError::not_logged_in)?;
-        let is_read = matches!(parts.method, Method::GET | Method::HEAD);
-        if !is_read && !presented.may_write(&parts.headers) {
-            return Err(ApiError::csrf());
-        }
-        Ok(Self { session, presented })
-    }
-}
 
 impl FromRequestParts<Context> for Client {
     type Rejection = ApiError;

@@ -7,14 +7,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::TokenHash;
-use store::NewSession;
+use model::{TokenHash, UnixMillis};
+use store::{Actor, ActorKind, AuditEntry, NewSession};
 use zeroize::Zeroizing;
 
+use super::caller::Caller;
 use super::client_address::Client;
 use super::context::Context;
 use super::problem::ApiError;
-use super::request::{Body, LoggedIn};
+use super::request::Body;
 use crate::auth::{COOKIE, SessionSecret, Verdict};
 use crate::clock::{self, rfc3339};
 
@@ -49,7 +50,7 @@ pub(super) async fn log_in(
     let expires_at = created_at.after(lifetime);
     let csrf_hash = TokenHash::of(&secret.csrf());
     let session = NewSession { hash: secret.hash(), user: user.id, csrf_hash, created_at, expires_at };
-    context.store.create_session(session).await?;
+    context.store.create_session(session, logged_in(client, &user, created_at)).await?;
     tracing::info!(user = %user.name, address = %client.address.ip(), "user {} logged in", user.name);
     let answer = Session {
         user: User { name: user.name, role: user.role.as_str().to_owned() },
@@ -60,6 +61,19 @@ pub(super) async fn log_in(
     // Who wants a token keeps it; a cookie beside it would be a second key to the same door.
     let cookie = (!want_token).then(|| cookie(&context, client, secret.as_str(), lifetime));
     Ok((cookie.unwrap_or_default(), Json(answer)).into_response())
+}
+
+/// The entry of a login: there is no caller yet.
+fn logged_in(client: Client, user: &model::User, at: UnixMillis) -> AuditEntry {
+    AuditEntry {
+        at,
+        actor: Actor { kind: ActorKind::User, name: user.name.clone() },
+        address: client.address.ip().to_string(),
+        action: "session.begin",
+        object: format!("user/{}", user.name),
+        before: None,
+        after: None,
+    }
 }
 
 /// Checks a login against the budgets, then the password.
@@ -74,7 +88,8 @@ async fn verify(
     let user = context.store.user_by_name(username).await?;
     let hash = user.as_ref().map(|user| user.password_hash.clone());
     match (context.passwords.verify(password, hash).await, user) {
-        (Verdict::Right, Some(user)) => {
+        // Whether a user is disabled is told to nobody who does not know the password, nor to one who does.
+        (Verdict::Right, Some(user)) if user.disabled_at.is_none() => {
             context.throttle.give_back(address, username);
             Ok(user)
         }
@@ -98,11 +113,16 @@ fn cookie(context: &Context, client: Client, value: &str, lifetime: Duration) ->
 /// Says who is logged in.
 #[utoipa::path(get, path = "/session", operation_id = "show_session", tag = "access",
     responses((status = OK, description = "The session.", body = Session)))]
-pub(super) async fn show(who: LoggedIn) -> Json<Session> {
+pub(super) async fn show(caller: Caller) -> Json<Session> {
+    let ends = match caller.api_token() {
+        None => caller.session().ok().map(|session| session.expires_at),
+        Some(token) => token.expires_at,
+    };
     Json(Session {
-        user: User { name: who.session.user_name, role: who.session.role.as_str().to_owned() },
-        csrf: who.presented.secret().csrf(),
-        expires_at: rfc3339(who.session.expires_at),
+        user: User { name: caller.user_name().to_owned(), role: caller.role().as_str().to_owned() },
+        csrf: caller.presented().secret().csrf(),
+        // An API token may have no end: then this is the last moment that can be written.
+        expires_at: rfc3339(ends.unwrap_or(UnixMillis(i64::MAX))),
         token: None,
     })
 }
@@ -113,8 +133,10 @@ pub(super) async fn show(who: LoggedIn) -> Json<Session> {
 pub(super) async fn log_out(
     State(context): State<Context>,
     client: Client,
-    who: LoggedIn,
+    caller: Caller,
 ) -> Result<Response, ApiError> {
-    context.store.delete_session(who.session.hash).await?;
+    let hash = caller.session()?.hash;
+    let entry = caller.entry("session.end", format!("user/{}", caller.user_name()));
+    context.store.delete_session(hash, entry).await?;
     Ok((StatusCode::NO_CONTENT, cookie(&context, client, "", Duration::ZERO)).into_response())
 }

@@ -7,13 +7,15 @@ use api::tokens::{CreatedToken, NewToken, Token, TokenList};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use model::{Credential, CredentialId, EnrolmentToken};
+use model::{Credential, CredentialId, EnrolmentToken, Role};
 use opamp_server::CloseReason;
+use serde_json::json;
 use store::{Mark, NewCredential};
 
+use super::caller::Caller;
 use super::context::Context;
 use super::problem::ApiError;
-use super::request::{Body, LoggedIn, PathPart};
+use super::request::{Body, PathPart};
 use crate::clock::{self, rfc3339};
 
 /// Longest label, in characters.
@@ -24,22 +26,22 @@ const MAX_LIFE: u64 = 100 * 366 * 86_400;
 /// Lists enrolment tokens.
 #[utoipa::path(get, path = "/tokens", operation_id = "list_tokens", tag = "access",
     responses((status = OK, description = "Every token, newest first.", body = TokenList)))]
-pub(super) async fn list(State(context): State<Context>, _: LoggedIn) -> Result<Json<TokenList>, ApiError> {
+pub(super) async fn list(State(context): State<Context>, _: Caller) -> Result<Json<TokenList>, ApiError> {
     context.store.touch_credentials(context.credentials.take_uses()).await?;
     let tokens = context.store.credentials().await?;
     Ok(Json(TokenList { items: tokens.into_iter().map(token).collect() }))
 }
 
-/// Makes an enrolment token.
+/// Makes an enrolment token. For operators.
 #[utoipa::path(post, path = "/tokens", operation_id = "create_token", tag = "access", request_body = NewToken,
     responses((status = CREATED, description = "The token, with its text, which is shown only now.",
         body = CreatedToken)))]
 pub(super) async fn create(
     State(context): State<Context>,
-    who: LoggedIn,
+    caller: Caller,
     Body(new): Body<NewToken>,
 ) -> Result<(StatusCode, Json<CreatedToken>), ApiError> {
-    who.must_be_admin()?;
+    caller.require(Role::Operator)?;
     let NewToken { label, expires_in_seconds } = new;
     let label = label.trim().to_owned();
     if label.is_empty() || label.chars().count() > MAX_LABEL || label.chars().any(char::is_control) {
@@ -57,32 +59,34 @@ pub(super) async fn create(
     let created_at = clock::now();
     let expires_at = expires_in_seconds.map(|seconds| created_at.after(Duration::from_secs(seconds)));
     let hash = text.hash();
-    let credential =
-        context.store.create_credential(NewCredential { label, hash, created_at, expires_at }).await?;
+    let told = json!({ "label": label, "expires_at": expires_at.map(rfc3339) });
+    let entry = caller.entry("token.create", "token").with(None, Some(told));
+    let new = NewCredential { label, hash, created_at, expires_at };
+    let credential = context.store.create_credential(new, entry).await?;
     context.credentials.add(hash, &credential);
-    tracing::info!(token = credential.id.0, user = %who.session.user_name, "enrolment token {} was made", credential.id);
+    tracing::info!(token = credential.id.0, user = %caller.name(), "enrolment token {} was made", credential.id);
     let created = CreatedToken { item: token(credential), token: text.as_str().to_owned() };
     Ok((StatusCode::CREATED, Json(created)))
 }
 
-/// Revokes an enrolment token and ends the sessions of agents that it let in (REVOKE-2).
+/// Revokes an enrolment token and ends the sessions of agents that it let in (REVOKE-2). For operators.
 #[utoipa::path(delete, path = "/tokens/{id}", operation_id = "revoke_token", tag = "access",
     params(("id" = String, Path, description = "The token's id.")),
     responses((status = NO_CONTENT, description = "It is worth nothing any more.")))]
 pub(super) async fn revoke(
     State(context): State<Context>,
-    who: LoggedIn,
+    caller: Caller,
     PathPart(id): PathPart,
 ) -> Result<StatusCode, ApiError> {
-    who.must_be_admin()?;
+    caller.require(Role::Operator)?;
     let number = id.parse().map_err(|_| ApiError::parameter("id", "the id of a token is a number"))?;
     let id = CredentialId(number);
-    let revoked = context.store.revoke_credential(id, clock::now()).await?;
+    let revoked = context.store.revoke_credential(id, caller.entry("token.revoke", "token")).await?;
     if revoked.is_none() {
         return Err(ApiError::not_found(format!("there is no enrolment token {id}")));
     }
     context.credentials.revoke(id);
-    tracing::info!(token = id.0, user = %who.session.user_name, "enrolment token {id} was revoked");
+    tracing::info!(token = id.0, user = %caller.name(), "enrolment token {id} was revoked");
     end_sessions(&context, id);
     Ok(StatusCode::NO_CONTENT)
 }

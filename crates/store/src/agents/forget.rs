@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::attributes;
 use super::pending::Pending;
+use crate::audit::{self, AuditEntry};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value::{self, signed};
@@ -24,7 +25,7 @@ pub enum Forgotten {
 
 impl Store {
     /// Forgets a disconnected agent. Durable.
-    pub async fn forget_agent(&self, uid: InstanceUid) -> Result<Forgotten, StoreError> {
+    pub async fn forget_agent(&self, uid: InstanceUid, entry: AuditEntry) -> Result<Forgotten, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             let found = db
                 .conn
@@ -36,7 +37,11 @@ impl Store {
             match found {
                 None => Ok(Forgotten::Unknown),
                 Some((_, owner, None)) if owner == signed(db.epoch) => Ok(Forgotten::Connected),
-                Some((id, ..)) => remove(db, &[(id, uid)]).map(|()| Forgotten::Done),
+                Some((id, ..)) => {
+                    remove(db, &[(id, uid)])?;
+                    audit::record(db, &entry)?;
+                    Ok(Forgotten::Done)
+                }
             }
         })
         .await

@@ -5,7 +5,7 @@ use opamp_proto::wire::{self, Message as _};
 use opamp_proto::{AgentCapabilities, Part};
 use store::{AgentCounts, AgentWrite, Forgotten, Mark, WriteReport};
 
-use super::world::{NOW, World, health, open, uid, with_part};
+use super::world::{NOW, World, entry, health, open, uid, with_part};
 
 async fn apply(world: &World, write: AgentWrite) -> WriteReport {
     world.store.write_agents(vec![write]).await.unwrap()
@@ -159,10 +159,10 @@ async fn the_summary_has_transport_capabilities_and_remote_config() {
 async fn only_a_disconnected_agent_is_forgotten() {
     let world = open().await;
     world.enrol(1, &[("service.name", "a")]).await;
-    assert_eq!(world.store.forget_agent(uid(1)).await.unwrap(), Forgotten::Connected);
+    assert_eq!(world.store.forget_agent(uid(1), entry()).await.unwrap(), Forgotten::Connected);
     apply(&world, AgentWrite { mark: Some(Mark::Disconnected(NOW)), ..world.write(1) }).await;
-    assert_eq!(world.store.forget_agent(uid(1)).await.unwrap(), Forgotten::Done);
-    assert_eq!(world.store.forget_agent(uid(1)).await.unwrap(), Forgotten::Unknown);
+    assert_eq!(world.store.forget_agent(uid(1), entry()).await.unwrap(), Forgotten::Done);
+    assert_eq!(world.store.forget_agent(uid(1), entry()).await.unwrap(), Forgotten::Unknown);
     assert_eq!(world.store.get_agent(uid(1)).await.unwrap(), None);
     world.enrol(1, &[("service.name", "b")]).await;
 }

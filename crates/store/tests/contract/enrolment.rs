@@ -3,7 +3,7 @@
 use model::{TokenHash, UnixMillis};
 use store::{EnrolOutcome, Enrolment, Mark, NewCredential};
 
-use super::world::{NOW, credential, open, uid};
+use super::world::{NOW, credential, entry, open, uid};
 
 #[tokio::test]
 async fn an_agent_is_bound_to_the_credential_that_enrolled_it() {
@@ -26,7 +26,7 @@ async fn a_revoked_credential_serves_nobody_and_lets_go_of_its_agents() {
     let mut world = open().await;
     world.enrol(1, &[]).await;
     let first = world.credential;
-    assert_eq!(world.store.revoke_credential(first, NOW).await.unwrap().unwrap().revoked_at, Some(NOW));
+    assert_eq!(world.store.revoke_credential(first, entry()).await.unwrap().unwrap().revoked_at, Some(NOW));
     assert_eq!(world.enrol_write(NOW, world.write(1)).await, EnrolOutcome::Revoked);
     assert_eq!(world.enrol_write(NOW, world.write(2)).await, EnrolOutcome::Revoked);
     world.credential = credential(&world.store, "second").await;
@@ -42,7 +42,7 @@ async fn an_expired_credential_serves_the_agents_that_it_enrolled_and_no_other()
     let end = UnixMillis(NOW.0 + 100);
     let new =
         NewCredential { label: "x".into(), hash: TokenHash::of("x"), created_at: NOW, expires_at: Some(end) };
-    world.credential = world.store.create_credential(new).await.unwrap().id;
+    world.credential = world.store.create_credential(new, entry()).await.unwrap().id;
     world.enrol(1, &[]).await;
     assert_eq!(world.enrol_write(end, world.write(1)).await, EnrolOutcome::Known);
     assert_eq!(world.enrol_write(end, world.write(2)).await, EnrolOutcome::Expired);

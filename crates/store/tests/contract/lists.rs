@@ -4,7 +4,7 @@ use model::{ConnectionState, Selector, UnixMillis};
 use opamp_proto::{InstanceUid, Part};
 use store::{AgentCounts, AgentQuery, AgentSort, Cursor, HealthFilter, Mark, SortKey, StoreError};
 
-use super::world::{NOW, World, health, open, uid, with_part};
+use super::world::{NOW, World, entry, health, open, uid, with_part};
 
 /// Six agents: 1 and 2 healthy, 3 not, 4 silent, 5 disconnected, 6 disconnected and without a name.
 async fn fleet() -> World {
@@ -65,7 +65,7 @@ async fn agents_are_found_by_text_in_any_of_their_names() {
     assert_eq!(text("1.4").await, [4]);
     assert_eq!(text(&uid(2).to_string()).await, [2]);
     assert_eq!(text("a0a0-a0a0").await, [1, 2, 3, 4, 5, 6]);
-    assert_eq!(text("nowhere").await, []);
+    assert!(text("nowhere").await.is_empty());
     assert_eq!(text("").await, [1, 2, 3, 4, 5, 6]);
 }
 
@@ -139,7 +139,7 @@ async fn a_cursor_of_another_order_is_refused_and_an_agent_that_goes_hides_no_ot
     assert_eq!(numbers(page.items.iter().map(|agent| agent.uid)), [6, 5]);
     let wrong = AgentQuery { cursor: page.next.clone(), sort: sort("-name"), ..query.clone() };
     assert!(matches!(world.store.list_agents(wrong).await, Err(StoreError::Cursor)));
-    world.store.forget_agent(uid(5)).await.unwrap();
+    world.store.forget_agent(uid(5), entry()).await.unwrap();
     let page = world.store.list_agents(AgentQuery { cursor: page.next, ..query }).await.unwrap();
     assert_eq!(numbers(page.items.iter().map(|agent| agent.uid)), [3, 4]);
 }

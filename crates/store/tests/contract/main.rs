@@ -5,7 +5,9 @@
 
 mod accounts;
 mod agents;
+mod api_tokens;
 mod assignments;
+mod audit;
 mod configs;
 mod credentials;
 mod enrolment;

@@ -4,7 +4,7 @@ use model::UnixMillis;
 use opamp_proto::{InstanceUid, Part};
 use store::{AgentCounts, AgentQuery, AgentWrite, EnrolOutcome, Mark, Replaced};
 
-use super::world::{NOW, World, description, open, text, uid, with_part};
+use super::world::{NOW, World, description, entry, open, text, uid, with_part};
 
 const AT_HOME: &[(&str, &str)] = &[("service.name", "otelcol"), ("host.name", "h1")];
 
@@ -114,7 +114,7 @@ async fn an_agent_that_returns_was_not_replaced_and_a_forgotten_one_leaves_no_li
     disconnect(&world, 2).await;
     world.enrol(3, AT_HOME).await;
     assert_eq!(links(&world, 3).await, (None, Some(uid(2))));
-    world.store.forget_agent(uid(2)).await.unwrap();
+    world.store.forget_agent(uid(2), entry()).await.unwrap();
     assert_eq!(links(&world, 3).await, (None, None));
 }
 

@@ -5,9 +5,20 @@ use model::{
 };
 use opamp_proto::wire::{AgentDescription, ComponentHealth, KeyValue, Message as _};
 use opamp_proto::{AgentCapabilities, InstanceUid, Part};
-use store::{AgentWrite, EnrolOutcome, Enrolment, NewCredential, OpenOptions, SessionStart, Store};
+use store::{
+    AgentWrite, AuditEntry, EnrolOutcome, Enrolment, NewCredential, OpenOptions, SessionStart, Store,
+};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
+
+/// Who does what a test does.
+pub(crate) fn entry() -> AuditEntry {
+    entry_at(NOW.0)
+}
+
+pub(crate) fn entry_at(now: i64) -> AuditEntry {
+    AuditEntry::of_system(UnixMillis(now), "test.write", "test")
+}
 
 pub(crate) struct World {
     pub(crate) store: Store,
@@ -30,7 +41,7 @@ fn open_in(directory: &tempfile::TempDir, now: UnixMillis) -> Store {
 pub(crate) async fn credential(store: &Store, label: &str) -> CredentialId {
     let new =
         NewCredential { label: label.into(), hash: TokenHash::of(label), created_at: NOW, expires_at: None };
-    store.create_credential(new).await.unwrap().id
+    store.create_credential(new, entry()).await.unwrap().id
 }
 
 impl World {

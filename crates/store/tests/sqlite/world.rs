@@ -5,7 +5,7 @@ use std::path::Path;
 use model::{CredentialId, SessionEpoch, TokenHash, UnixMillis};
 use opamp_proto::wire::{ComponentHealth, Message as _};
 use opamp_proto::{InstanceUid, Part};
-use store::{AgentWrite, Enrolment, NewCredential, OpenOptions, Store};
+use store::{AgentWrite, AuditEntry, Enrolment, NewCredential, OpenOptions, Store};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 
@@ -20,7 +20,7 @@ pub(crate) fn open(directory: &Path) -> Store {
 pub(crate) async fn credential(store: &Store, label: &str) -> CredentialId {
     let new =
         NewCredential { label: label.into(), hash: TokenHash::of(label), created_at: NOW, expires_at: None };
-    store.create_credential(new).await.unwrap().id
+    store.create_credential(new, AuditEntry::of_system(NOW, "token.create", "token")).await.unwrap().id
 }
 
 pub(crate) fn uid(n: u32) -> InstanceUid {
