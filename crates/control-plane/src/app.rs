@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::auth::{LoginThrottle, PER_ACCOUNT, PER_ADDRESS, Passwords};
 use crate::ca::CertificateSource;
 use crate::config::{Config, TlsChoice};
+use crate::configs::Configs;
 use crate::events::Hub;
 use crate::fleet::Fleet;
 use crate::http::{About, Context, ContextInner, MAX_STREAMS, router, serve};
@@ -45,6 +46,7 @@ pub struct App {
     certificates: Option<Arc<CertificateSource>>,
     outgoing: Arc<Outgoing>,
     hub: Arc<Hub>,
+    configs: Arc<Configs>,
     census: Arc<Census>,
     first_start: FirstStart,
 }
@@ -78,11 +80,13 @@ impl App {
         let epoch = store.server_epoch();
         let (credentials, outgoing) = (Arc::new(credentials), Arc::new(Outgoing::default()));
         let hub = Arc::new(Hub::new(epoch.0));
+        let configs = Arc::new(Configs::load(store.clone(), hub.clone()).await?);
         let endpoint = Endpoint {
             store: store.clone(),
             credentials: credentials.clone(),
             outgoing: outgoing.clone(),
             hub: hub.clone(),
+            configs: configs.clone(),
             census: census.clone(),
             proxies: config.trusted_proxies.clone(),
             epoch,
@@ -90,7 +94,18 @@ impl App {
         };
         let server = Server::new(endpoint, settings(&config));
         let certificates = certificates.map(Arc::new);
-        Ok(Self { config, store, server, credentials, certificates, outgoing, hub, census, first_start })
+        Ok(Self {
+            config,
+            store,
+            server,
+            credentials,
+            certificates,
+            outgoing,
+            hub,
+            configs,
+            census,
+            first_start,
+        })
     }
 
     /// What is to be shown once.
@@ -212,6 +227,7 @@ impl App {
             server,
             credentials: self.credentials.clone(),
             hub: self.hub.clone(),
+            configs: self.configs.clone(),
             passwords: Passwords::new(),
             throttle: LoginThrottle::new(PER_ADDRESS, PER_ACCOUNT),
             proxies: self.config.trusted_proxies.clone(),
@@ -241,6 +257,7 @@ impl App {
             certificates: self.certificates.clone(),
             census: self.census.clone(),
             hub: self.hub.clone(),
+            configs: self.configs.clone(),
             agent_expiry: self.config.agent_expiry,
         }
     }
@@ -272,9 +289,15 @@ impl AgentThread {
 }
 
 fn settings(config: &Config) -> Settings {
-    // Only what works: nothing is offered to agents yet (S6).
-    let capabilities: ServerCapabilities =
-        [Bit::AcceptsStatus, Bit::AcceptsEffectiveConfig, Bit::AcceptsPackagesStatus].into_iter().collect();
+    // Only what works (S6).
+    let capabilities: ServerCapabilities = [
+        Bit::AcceptsStatus,
+        Bit::OffersRemoteConfig,
+        Bit::AcceptsEffectiveConfig,
+        Bit::AcceptsPackagesStatus,
+    ]
+    .into_iter()
+    .collect();
     Settings {
         path: OPAMP_PATH.to_owned(),
         max_message: config.max_message,

@@ -3,7 +3,7 @@
 //! `opamp-server`'s, SQL is `store`'s, the JSON shapes are `api`'s.
 //!
 //! Reading order: [`config`], [`app`] and `setup` (what a first start makes), [`listen`]; `opamp` (agents come
-//! in) and `fleet` (what is known of them); `http` (API and console) with `auth` and `events`; `ca` and
+//! in) and `fleet` (what is known of them); `configs` (what they are to run); `http` (API and console) with `auth` and `events`; `ca` and
 //! `secrets`; `tasks` (what runs on a clock).
 
 pub mod admin;
@@ -12,6 +12,7 @@ mod auth;
 mod ca;
 mod clock;
 pub mod config;
+mod configs;
 mod events;
 mod fleet;
 mod http;

@@ -16,6 +16,7 @@ use store::Store;
 use tokio::sync::watch;
 
 use crate::ca::CertificateSource;
+use crate::configs::{Configs, Rollouts};
 use crate::events::Hub;
 use crate::opamp::{Census, Credentials, Endpoint};
 
@@ -28,6 +29,7 @@ pub(crate) struct Tasks {
     pub(crate) certificates: Option<Arc<CertificateSource>>,
     pub(crate) census: Arc<Census>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) configs: Arc<Configs>,
     pub(crate) agent_expiry: Option<Duration>,
 }
 
@@ -42,6 +44,9 @@ impl Tasks {
             tokio::spawn(until(shutdown.clone(), certificates::run(certificates)));
         }
         tokio::spawn(until(shutdown.clone(), expiry::run(self.clone())));
+        let rollouts =
+            Rollouts::new(self.configs.clone(), self.server.clone(), self.store.clone(), self.hub.clone());
+        tokio::spawn(until(shutdown.clone(), rollouts.run()));
     }
 }
 

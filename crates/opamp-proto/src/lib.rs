@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod capabilities;
 pub mod frame;
+pub mod glance;
 pub mod hash;
 pub mod limits;
 pub mod moment;

@@ -15,6 +15,6 @@ pub mod sequence;
 pub mod session;
 
 pub use answer::Answer;
-pub use kept::Kept;
+pub use kept::{Kept, WHOLE_UP_TO};
 pub use offer::{ConfigOffer, OfferState};
 pub use session::{Received, Refused, ServerSession, SessionSettings, Transport};

@@ -25,6 +25,7 @@ pub mod write;
 pub use cursor::{Cursor, InvalidCursor};
 pub use enrol::{EnrolOutcome, Enrolment};
 pub use forget::Forgotten;
+pub use placing::AssignmentCount;
 pub use preview::{Preview, PreviewAgent, PreviewOutcome, PreviewQuery};
 pub use query::{AgentCounts, AgentPage, AgentQuery, AgentSort, HealthFilter, SortKey};
 pub use row::AgentBinding;

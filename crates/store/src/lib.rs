@@ -29,9 +29,9 @@ mod writer;
 
 pub use accounts::{NewUser, UserChange};
 pub use agents::{
-    AgentBinding, AgentCounts, AgentPage, AgentQuery, AgentSort, AgentWrite, Cursor, EnrolOutcome, Enrolment,
-    Forgotten, HealthFilter, Mark, Preview, PreviewAgent, PreviewOutcome, PreviewQuery, Replaced,
-    SessionStart, SortKey, WriteReport,
+    AgentBinding, AgentCounts, AgentPage, AgentQuery, AgentSort, AgentWrite, AssignmentCount, Cursor,
+    EnrolOutcome, Enrolment, Forgotten, HealthFilter, Mark, Preview, PreviewAgent, PreviewOutcome,
+    PreviewQuery, Replaced, SessionStart, SortKey, WriteReport,
 };
 pub use api_tokens::{ApiAccess, NewApiToken};
 pub use assignments::{AssignmentChange, Override};

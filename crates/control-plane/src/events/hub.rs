@@ -1,13 +1,14 @@
-//! The hub: collects the instance_uids that changed for a quarter of a second, numbers each collection, and keeps
-//! the last ones, so that a console that was away for a moment misses nothing. Who is too far behind is told to
+//! The hub: collects what changed for a quarter of a second (agents, assignments, configurations), numbers each
+//! collection, and keeps the last ones, so that a console that was away for a moment misses nothing. Who is too far behind is told to
 //! read everything again.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use model::AssignmentId;
 use opamp_proto::InstanceUid;
 use tokio::sync::watch;
 
@@ -45,6 +46,10 @@ impl FromStr for EventId {
 pub(crate) enum Next {
     /// These agents changed.
     Agents(EventId, Arc<[InstanceUid]>),
+    /// These assignments changed.
+    Assignments(EventId, Arc<[AssignmentId]>),
+    /// The configurations of these names changed.
+    Configs(EventId, Arc<[String]>),
     /// Anything may have changed.
     Reset(EventId),
 }
@@ -63,13 +68,23 @@ struct Pending {
     uids: BTreeSet<InstanceUid>,
     /// More than is worth counting.
     overflow: bool,
+    assignments: BTreeSet<AssignmentId>,
+    configs: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
 struct Kept {
     seq: u64,
-    /// `None`: too many to name.
-    uids: Option<Arc<[InstanceUid]>>,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Agents(Arc<[InstanceUid]>),
+    /// Too many to name.
+    Anything,
+    Assignments(Arc<[AssignmentId]>),
+    Configs(Arc<[String]>),
 }
 
 impl Hub {
@@ -80,19 +95,38 @@ impl Hub {
 
     /// Notes that agents changed.
     pub(crate) fn changed(&self, uids: impl IntoIterator<Item = InstanceUid>) {
-        if self.newest.receiver_count() == 0 && self.is_unheard() {
-            return;
-        }
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut pending) = self.pending_if_heard() else { return };
         for uid in uids {
             if pending.overflow {
                 return;
             }
             pending.uids.insert(uid);
             if pending.uids.len() > MAX_UIDS {
-                *pending = Pending { uids: BTreeSet::new(), overflow: true };
+                pending.uids.clear();
+                pending.overflow = true;
             }
         }
+    }
+
+    /// Notes that assignments changed.
+    pub(crate) fn assignments_changed(&self, ids: impl IntoIterator<Item = AssignmentId>) {
+        if let Some(mut pending) = self.pending_if_heard() {
+            pending.assignments.extend(ids);
+        }
+    }
+
+    /// Notes that configurations changed.
+    pub(crate) fn configs_changed(&self, names: impl IntoIterator<Item = String>) {
+        if let Some(mut pending) = self.pending_if_heard() {
+            pending.configs.extend(names);
+        }
+    }
+
+    fn pending_if_heard(&self) -> Option<MutexGuard<'_, Pending>> {
+        if self.newest.receiver_count() == 0 && self.is_unheard() {
+            return None;
+        }
+        Some(self.pending.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether nobody ever listened: then there is nothing that anyone could resume.
@@ -103,18 +137,24 @@ impl Hub {
     /// Ends a collection, if anything is in it. Called every [`COALESCE`].
     pub(crate) fn flush(&self) {
         let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
-        if pending.uids.is_empty() && !pending.overflow {
-            return;
+        let Pending { uids, overflow, assignments, configs } = pending;
+        let agents = match overflow {
+            true => Some(What::Anything),
+            false => (!uids.is_empty()).then(|| What::Agents(uids.into_iter().collect())),
+        };
+        let assignments =
+            (!assignments.is_empty()).then(|| What::Assignments(assignments.into_iter().collect()));
+        let configs = (!configs.is_empty()).then(|| What::Configs(configs.into_iter().collect()));
+        for what in [agents, assignments, configs].into_iter().flatten() {
+            let seq = *self.newest.borrow() + 1;
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() == KEPT {
+                kept.pop_front();
+            }
+            kept.push_back(Kept { seq, what });
+            drop(kept);
+            self.newest.send_replace(seq);
         }
-        let uids = (!pending.overflow).then(|| pending.uids.into_iter().collect());
-        let seq = *self.newest.borrow() + 1;
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == KEPT {
-            kept.pop_front();
-        }
-        kept.push_back(Kept { seq, uids });
-        drop(kept);
-        self.newest.send_replace(seq);
     }
 
     /// Listens for what comes. The second value is where the listener stands now.
@@ -134,12 +174,14 @@ impl Hub {
         if after.seq == newest {
             return None;
         }
-        match kept.iter().find(|kept| kept.seq == after.seq + 1) {
-            Some(Kept { seq, uids: Some(uids) }) => {
-                Some(Next::Agents(EventId { epoch: self.epoch, seq: *seq }, uids.clone()))
-            }
-            _ => Some(Next::Reset(EventId { epoch: self.epoch, seq: newest })),
-        }
+        let next = kept.iter().find(|kept| kept.seq == after.seq + 1);
+        let id = EventId { epoch: self.epoch, seq: after.seq + 1 };
+        Some(match next.map(|kept| &kept.what) {
+            Some(What::Agents(uids)) => Next::Agents(id, uids.clone()),
+            Some(What::Assignments(ids)) => Next::Assignments(id, ids.clone()),
+            Some(What::Configs(names)) => Next::Configs(id, names.clone()),
+            Some(What::Anything) | None => Next::Reset(EventId { epoch: self.epoch, seq: newest }),
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::client_address::TrustedProxies;
 use crate::auth::{LoginThrottle, Passwords};
+use crate::configs::Configs;
 use crate::events::Hub;
 use crate::fleet::Fleet;
 use crate::opamp::{Credentials, Endpoint};
@@ -28,6 +29,7 @@ pub(crate) struct Inner {
     pub(crate) server: Server<Endpoint>,
     pub(crate) credentials: Arc<Credentials>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) configs: Arc<Configs>,
     pub(crate) passwords: Passwords,
     pub(crate) throttle: LoginThrottle,
     pub(crate) proxies: TrustedProxies,

@@ -103,6 +103,21 @@ impl Follower {
                 let uids: Vec<String> = uids.iter().map(ToString::to_string).collect();
                 Event::default().event("agents").id(id.to_string()).data(json!({ "uids": uids }).to_string())
             }
+            Next::Assignments(id, ids) => {
+                self.after = id;
+                let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                Event::default()
+                    .event("assignments")
+                    .id(id.to_string())
+                    .data(json!({ "ids": ids }).to_string())
+            }
+            Next::Configs(id, names) => {
+                self.after = id;
+                Event::default()
+                    .event("configs")
+                    .id(id.to_string())
+                    .data(json!({ "names": *names }).to_string())
+            }
             Next::Reset(id) => {
                 self.after = id;
                 Event::default().event("reset").id(id.to_string()).data("{}")

@@ -18,6 +18,7 @@ use super::credentials::{Credentials, Entry};
 use super::outgoing::Outgoing;
 use super::state::AgentState;
 use crate::clock;
+use crate::configs::Configs;
 use crate::events::Hub;
 use crate::http::TrustedProxies;
 
@@ -77,6 +78,7 @@ pub(crate) struct Endpoint {
     pub(crate) credentials: Arc<Credentials>,
     pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) configs: Arc<Configs>,
     pub(crate) census: Arc<Census>,
     pub(crate) proxies: TrustedProxies,
     pub(crate) epoch: ServerEpoch,
@@ -119,6 +121,9 @@ impl Handler for Endpoint {
                 // Revoked while it was being admitted: whoever ended the others could not see it yet.
                 agent.close(CloseReason::Policy);
             }
+        }
+        self.configs.reported(agent, report);
+        if report.is_first() {
             if state.was_enrolled() {
                 return;
             }

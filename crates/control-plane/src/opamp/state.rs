@@ -1,12 +1,14 @@
-//! What is kept with each live agent beside its session: which session it is, what is not written yet, and its
-//! rhythm. Small, since there is one for each of a hundred thousand agents.
+//! What is kept with each live agent beside its session: which session it is, what is not written yet, its rhythm, and
+//! what it is to run. Small, since there is one for each of a hundred thousand agents.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::UnixMillis;
 use model::state::PollGap;
 use store::AgentWrite;
+
+use crate::configs::Placed;
 
 /// Kept with each live agent.
 #[derive(Debug, Default)]
@@ -17,8 +19,11 @@ pub(crate) struct AgentState {
     /// Whether the first report was written with the enrolment.
     enrolled: AtomicBool,
     silent: AtomicBool,
+    /// 0: never said; 1: ill; 2: well.
+    health: AtomicU8,
     pending: Mutex<Option<Box<AgentWrite>>>,
     rhythm: Mutex<Rhythm>,
+    placed: Mutex<Option<Box<Placed>>>,
 }
 
 /// When a polling agent comes.
@@ -61,6 +66,24 @@ impl AgentState {
     /// Notes whether it is overdue; whether that is news.
     pub(crate) fn set_silent(&self, silent: bool) -> bool {
         self.silent.swap(silent, Ordering::Relaxed) != silent
+    }
+
+    /// Whether it said last that it is well.
+    pub(crate) fn health(&self) -> Option<bool> {
+        match self.health.load(Ordering::Relaxed) {
+            0 => None,
+            number => Some(number == 2),
+        }
+    }
+
+    /// Notes whether it says that it is well.
+    pub(crate) fn set_health(&self, healthy: Option<bool>) {
+        self.health.store(healthy.map_or(0, |healthy| 1 + u8::from(healthy)), Ordering::Relaxed);
+    }
+
+    /// What it is to run, and how far it is.
+    pub(crate) fn placed(&self) -> MutexGuard<'_, Option<Box<Placed>>> {
+        self.placed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is not written yet.

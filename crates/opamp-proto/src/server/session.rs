@@ -301,10 +301,20 @@ impl ServerSession {
     }
 
     fn due_config(&mut self, now: Moment, settings: &SessionSettings) -> Option<Arc<ConfigOffer>> {
-        let able =
-            self.takes_offers() && settings.capabilities.has(wire::ServerCapabilities::OffersRemoteConfig);
+        let able = self.takes_offers()
+            && settings.capabilities.has(wire::ServerCapabilities::OffersRemoteConfig)
+            && !self.status_may_come(now, settings);
         let offering = self.offering.as_mut().filter(|_| able)?;
         offering.is_due(now).then(|| offering.offer.clone())
+    }
+
+    /// Whether the agent may hold the offer already and be about to say so: it was running before we first heard it,
+    /// and the full state that we ask for will tell. Not waited for longer than for that.
+    fn status_may_come(&self, now: Moment, settings: &SessionSettings) -> bool {
+        let Knowledge::Missing { asked } = self.knowledge else { return false };
+        self.config_hash.is_none()
+            && self.capabilities.has(wire::AgentCapabilities::ReportsRemoteConfig)
+            && asked.is_none_or(|asked| now.since(asked) < settings.full_state_pause)
     }
 
     /// ReportFullState once, and again only after a pause (S4).

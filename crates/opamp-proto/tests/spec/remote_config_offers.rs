@@ -213,3 +213,23 @@ fn cap_5_an_agent_that_takes_no_offers_any_more_wakes_nobody() {
         assert_eq!(server.session.poll_timeout(), None, "turn {index}: it would be woken again and again");
     }
 }
+
+#[test]
+fn s40_nothing_is_offered_while_an_agent_that_was_running_may_be_about_to_say_that_it_has_it() {
+    let offer = offer("a: 1");
+    let unknown = || {
+        let session = ServerSession::new(uid(1), Transport::WebSocket);
+        let mut server = Server { session, settings: SessionSettings::default(), number: 17 };
+        server.session.offer_config(Some(offer.clone()));
+        server.receive(&Report::bare(0));
+        assert_eq!(server.send(0), Some(false), "it is asked for its full state first");
+        assert_eq!(server.send(1), None);
+        server
+    };
+    let mut applied = unknown();
+    applied.receive(&Report::full(0).config_status(offer.hash(), Status::Applied));
+    assert_eq!(applied.send(2), Some(false), "it has it");
+    let mut silent = unknown();
+    silent.receive(&Report::bare(0));
+    assert_eq!(silent.send(30), Some(true), "who never answers is offered it all the same");
+}

@@ -8,10 +8,49 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::value::unsigned;
+use crate::value::{signed, unsigned};
 use crate::writer::Durability;
 
+/// How many agents of an assignment are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AssignmentCount {
+    /// The assignment that decides about them.
+    pub assignment: AssignmentId,
+    /// How far they are.
+    pub state: ConfigState,
+    /// What they are to run.
+    pub revision: Option<RevisionId>,
+    /// Whether they are connected.
+    pub connected: bool,
+    /// How many.
+    pub agents: u64,
+}
+
 impl Store {
+    /// How far the agents of all assignments are.
+    pub async fn assignment_counts(&self) -> Result<Vec<AssignmentCount>, StoreError> {
+        self.read(|reader| {
+            let mut statement = reader.conn.prepare_cached(
+                "SELECT c.assignment_id, c.state, c.revision_id,
+                     a.owner_epoch = ?1 AND a.disconnected_at IS NULL AS connected, count(*)
+                 FROM agent_config c JOIN agent a ON a.id = c.agent_id
+                 WHERE c.assignment_id IS NOT NULL AND a.replaced_by IS NULL
+                 GROUP BY c.assignment_id, c.state, c.revision_id, connected",
+            )?;
+            let rows = statement.query_map([signed(reader.epoch)], |row| {
+                Ok(AssignmentCount {
+                    assignment: AssignmentId(row.get(0)?),
+                    state: ConfigState::from_number(row.get(1)?).unwrap_or(ConfigState::Unmanaged),
+                    revision: row.get::<_, Option<i64>>(2)?.map(RevisionId),
+                    connected: row.get(3)?,
+                    agents: unsigned(row.get(4)?),
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
     /// Notes what was decided about agents. Agents that are not known are passed over.
     pub async fn place_agents(&self, places: Vec<(InstanceUid, Place)>) -> Result<(), StoreError> {
         self.write(Durability::Behind, places.len(), move |db| {

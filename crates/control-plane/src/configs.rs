@@ -1,0 +1,73 @@
+//! What agents are to run, and how they get it. `plan` is what operators want, held in memory as one value that is
+//! replaced whole; `decide` turns it into an offer for one live agent, by the pure rules of `model::assignment`;
+//! `rollouts` is the task that releases batches, pauses, and writes down what was decided; `change` is what
+//! operators do. Files and texts of configurations are in the store; `text` is what the API says of them.
+//!
+//! An operator's change is durable before it is in the plan, and in the plan before an agent hears of it.
+
+mod change;
+mod decide;
+mod placed;
+mod plan;
+mod rollouts;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use opamp_proto::InstanceUid;
+use store::{Store, StoreError};
+use tokio::sync::Notify;
+
+use crate::events::Hub;
+
+pub(crate) use change::{ChangeError, NewRollout};
+pub(crate) use placed::Placed;
+pub(crate) use plan::{Known, Plan};
+pub(crate) use rollouts::Rollouts;
+
+/// What operators want agents to run.
+#[derive(Debug)]
+pub(crate) struct Configs {
+    store: Store,
+    hub: Arc<Hub>,
+    plan: RwLock<Arc<Plan>>,
+    /// One change at a time, an operator's or a rollout's: what is read is what is changed.
+    changing: tokio::sync::Mutex<()>,
+    /// Agents about which something else was decided than before, or who said how they fare.
+    news: Mutex<HashSet<InstanceUid>>,
+    wake: Notify,
+}
+
+impl Configs {
+    /// Reads what operators want.
+    pub(crate) async fn load(store: Store, hub: Arc<Hub>) -> Result<Self, StoreError> {
+        let plan = Plan::load(&store).await?;
+        Ok(Self {
+            store,
+            hub,
+            plan: RwLock::new(Arc::new(plan)),
+            changing: tokio::sync::Mutex::default(),
+            news: Mutex::default(),
+            wake: Notify::new(),
+        })
+    }
+
+    /// What operators want now.
+    pub(crate) fn plan(&self) -> Arc<Plan> {
+        self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on they want this.
+    fn set_plan(&self, plan: Plan) {
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        self.wake.notify_one();
+    }
+
+    fn news(&self) -> MutexGuard<'_, HashSet<InstanceUid>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_news(&self, uid: InstanceUid) {
+        self.news().insert(uid);
+    }
+}

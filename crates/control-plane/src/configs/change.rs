@@ -1,0 +1,363 @@
+//! What operators do with assignments, overrides and labels: written durably, then taken into the plan, then told to
+//! the agents.
+
+use std::sync::Arc;
+
+use model::assignment::{Fault, FaultKind, rollout::batch_size};
+use model::{Assignment, AssignmentId, AssignmentState, ConfigId, RevisionId, Selector};
+use opamp_proto::InstanceUid;
+use opamp_server::Server;
+use store::{AssignmentChange, Override, Preview, PreviewQuery, StoreError};
+
+use super::plan::Labels;
+use super::{Configs, Plan};
+use crate::clock;
+use crate::opamp::{Endpoint, LiveAgent};
+
+/// Why an operator's change was not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ChangeError {
+    /// The database did not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no such assignment.
+    #[error("there is no assignment {0}")]
+    Unknown(AssignmentId),
+    /// It was changed since the caller looked.
+    #[error("the assignment was changed meanwhile, read it again")]
+    Meanwhile,
+    /// The assignment is in a state in which this makes no sense.
+    #[error("{0}")]
+    State(&'static str),
+}
+
+/// What is to be rolled out.
+#[derive(Debug, Clone)]
+pub(crate) struct NewRollout {
+    pub(crate) config: ConfigId,
+    pub(crate) revision: RevisionId,
+    pub(crate) selector: Selector,
+    pub(crate) priority: i32,
+    pub(crate) batch_percent: u8,
+    pub(crate) author: String,
+}
+
+impl Configs {
+    /// Assigns a revision to agents that nobody assigned this way before: a rollout begins.
+    pub(crate) async fn assign(
+        &self,
+        server: &Server<Endpoint>,
+        new: NewRollout,
+    ) -> Result<Assignment, ChangeError> {
+        let _changing = self.changing.lock().await;
+        let plan = self.plan();
+        let eligible = self.eligible(&plan, None, &new.selector, new.priority, new.revision).await?;
+        let now = clock::now();
+        let made = self
+            .store
+            .create_assignment(Assignment {
+                id: AssignmentId(0),
+                config: new.config,
+                selector: new.selector,
+                priority: new.priority,
+                state: AssignmentState::Rolling,
+                settled: None,
+                target: Some(new.revision),
+                batch_percent: new.batch_percent,
+                batch_size: batch_size(eligible, new.batch_percent),
+                batches: 0,
+                pause: None,
+                created_by: new.author,
+                created_at: now,
+                updated_at: now,
+                version: 1,
+            })
+            .await?;
+        let mut next = Plan::clone(&plan);
+        next.put(made.clone());
+        self.take_over(server, next, made.id).await?;
+        Ok(made)
+    }
+
+    /// Brings an assignment to another revision, an older one too.
+    pub(crate) async fn set_revision(
+        &self,
+        server: &Server<Endpoint>,
+        id: AssignmentId,
+        version: Option<u64>,
+        revision: RevisionId,
+        batch_percent: Option<u8>,
+    ) -> Result<Assignment, ChangeError> {
+        let _changing = self.changing.lock().await;
+        let plan = self.plan();
+        let from = find(&plan, id, version)?;
+        if from.state == AssignmentState::Clearing {
+            return Err(ChangeError::State("the assignment is being cleared; make a new one instead"));
+        }
+        let percent = batch_percent.unwrap_or(from.batch_percent);
+        let eligible = self.eligible(&plan, Some(id), &from.selector, from.priority, revision).await?;
+        let to = Assignment {
+            state: AssignmentState::Rolling,
+            target: Some(revision),
+            batch_size: batch_size(eligible, percent),
+            batches: 0,
+            pause: None,
+            updated_at: clock::now(),
+            ..from.clone()
+        };
+        self.change(server, &plan, AssignmentChange::of(to)).await
+    }
+
+    /// Changes to whom an assignment applies, or how it goes on.
+    pub(crate) async fn amend(
+        &self,
+        server: &Server<Endpoint>,
+        id: AssignmentId,
+        version: Option<u64>,
+        amend: impl FnOnce(&mut Assignment) + Send,
+    ) -> Result<Assignment, ChangeError> {
+        let _changing = self.changing.lock().await;
+        let plan = self.plan();
+        let mut to = find(&plan, id, version)?.clone();
+        amend(&mut to);
+        if to.state == AssignmentState::Rolling || to.state == AssignmentState::Paused {
+            let target = to.target.unwrap_or(RevisionId(0));
+            let eligible = self.eligible(&plan, Some(id), &to.selector, to.priority, target).await?;
+            to.batch_size = batch_size(eligible, to.batch_percent);
+        }
+        to.updated_at = clock::now();
+        self.change(server, &plan, AssignmentChange::of(to)).await
+    }
+
+    /// Stops a rollout until somebody resumes it.
+    pub(crate) async fn pause(
+        &self,
+        server: &Server<Endpoint>,
+        id: AssignmentId,
+        version: Option<u64>,
+        reason: String,
+    ) -> Result<Assignment, ChangeError> {
+        let _changing = self.changing.lock().await;
+        let plan = self.plan();
+        let from = find(&plan, id, version)?;
+        if from.state != AssignmentState::Rolling {
+            return Err(ChangeError::State("only a rollout that is under way can be paused"));
+        }
+        let pause = Some(Fault { kind: FaultKind::Operator, agent: None, text: reason });
+        let to =
+            Assignment { state: AssignmentState::Paused, pause, updated_at: clock::now(), ..from.clone() };
+        self.change(server, &plan, AssignmentChange::of(to)).await
+    }
+
+    /// Goes on with a rollout that is paused. Faults that were seen so far do not stop it again.
+    pub(crate) async fn resume(
+        &self,
+        server: &Server<Endpoint>,
+        id: AssignmentId,
+        version: Option<u64>,
+    ) -> Result<Assignment, ChangeError> {
+        let _changing = self.changing.lock().await;
+        let plan = self.plan();
+        let from = find(&plan, id, version)?;
+        if from.state != AssignmentState::Paused {
+            return Err(ChangeError::State("only a rollout that is paused can be resumed"));
+        }
+        let forgive = self.faulty(server, &plan, from);
+        let to = Assignment {
+            state: AssignmentState::Rolling,
+            pause: None,
+            updated_at: clock::now(),
+            ..from.clone()
+        };
+        self.change(server, &plan, AssignmentChange { forgive, ..AssignmentChange::of(to) }).await
+    }
+
+    /// Ends a rollout where it is: who has the new revision keeps it, nobody else gets it.
+    pub(crate) async fn abort(
+        &self,
+        server: &Server<Endpoint>,
+        id: AssignmentId,
+        version: Option<u64>,
+    ) -> Result<Assignment, ChangeError> {
+        let _changing = self.changing.lock().await;
+        let plan = self.plan();
+        let from = find(&plan, id, version)?;
+        if !matches!(from.state, AssignmentState::Rolling | AssignmentState::Paused) {
+            return Err(ChangeError::State("there is no rollout under way"));
+        }
+        let to = Assignment { state: AssignmentState::Aborted, updated_at: clock::now(), ..from.clone() };
+        self.change(server, &plan, AssignmentChange::of(to)).await
+    }
+
+    /// Takes an assignment away. With `clear` its agents are offered the empty configuration first; without, they
+    /// run on.
+    pub(crate) async fn unassign(
+        &self,
+        server: &Server<Endpoint>,
+        id: AssignmentId,
+        version: Option<u64>,
+        clear: bool,
+    ) -> Result<(), ChangeError> {
+        let _changing = self.changing.lock().await;
+        let plan = self.plan();
+        let from = find(&plan, id, version)?;
+        if clear {
+            let (state, updated_at) = (AssignmentState::Clearing, clock::now());
+            let to = Assignment { state, target: None, pause: None, updated_at, ..from.clone() };
+            self.change(server, &plan, AssignmentChange::of(to)).await?;
+            return Ok(());
+        }
+        self.store.delete_assignment(id).await?;
+        let mut next = Plan::clone(&plan);
+        next.remove(id);
+        self.take_over(server, next, id).await?;
+        Ok(())
+    }
+
+    /// Pins an agent to a revision, or lets it go; whether anything was there to let go.
+    pub(crate) async fn pin(
+        &self,
+        server: &Server<Endpoint>,
+        uid: InstanceUid,
+        to: Option<Override>,
+    ) -> Result<bool, ChangeError> {
+        let _changing = self.changing.lock().await;
+        let was_pinned = match &to {
+            Some(to) => self.store.set_override(to.clone()).await.map(|()| true)?,
+            None => self.store.remove_override(uid).await?,
+        };
+        let mut next = Plan::clone(&self.plan());
+        next.pin(uid, to);
+        next.learn(&self.store).await?;
+        self.set_plan(next);
+        self.decide_some(server, &[uid]);
+        Ok(was_pinned)
+    }
+
+    /// Labels of agents are others now; they are written already.
+    pub(crate) async fn labelled(&self, server: &Server<Endpoint>, labels: Vec<(InstanceUid, Labels)>) {
+        let _changing = self.changing.lock().await;
+        let uids: Vec<_> = labels.iter().map(|(uid, _)| *uid).collect();
+        let mut next = Plan::clone(&self.plan());
+        next.label(labels);
+        self.set_plan(next);
+        self.decide_some(server, &uids);
+    }
+
+    /// Who would get a revision.
+    pub(crate) async fn preview(
+        &self,
+        like: Option<AssignmentId>,
+        selector: &Selector,
+        priority: i32,
+        revision: Option<RevisionId>,
+        limit: u32,
+    ) -> Result<Preview, StoreError> {
+        let query = preview_query(&self.plan(), like, selector, priority, revision, limit);
+        self.store.preview(query).await
+    }
+
+    /// How many connected agents a rollout would reach.
+    async fn eligible(
+        &self,
+        plan: &Plan,
+        like: Option<AssignmentId>,
+        selector: &Selector,
+        priority: i32,
+        revision: RevisionId,
+    ) -> Result<u64, StoreError> {
+        let preview =
+            self.store.preview(preview_query(plan, like, selector, priority, Some(revision), 1)).await?;
+        Ok(preview.gets)
+    }
+
+    /// The released agents of a rollout whose faults are open.
+    fn faulty(&self, server: &Server<Endpoint>, plan: &Plan, assignment: &Assignment) -> Vec<InstanceUid> {
+        let now = clock::now();
+        let released =
+            plan.grants(assignment.id).filter(|(_, grant)| Some(grant.revision) == assignment.target);
+        let mut rollout = model::assignment::Rollout::new(assignment.batch_size);
+        for (uid, grant) in released {
+            rollout.release(uid, grant);
+            if let Some((standing, healthy)) =
+                server.agents().get(uid).and_then(|agent| self.standing(&agent))
+            {
+                rollout.hear(uid, standing, healthy);
+            }
+        }
+        rollout.forgive(now)
+    }
+
+    /// Writes a change of an assignment and takes it over.
+    async fn change(
+        &self,
+        server: &Server<Endpoint>,
+        plan: &Plan,
+        change: AssignmentChange,
+    ) -> Result<Assignment, ChangeError> {
+        let changed = self.store.change_assignment(change.clone()).await?.ok_or(ChangeError::Meanwhile)?;
+        let mut next = Plan::clone(plan);
+        next.apply(&change, changed.clone());
+        self.take_over(server, next, changed.id).await?;
+        Ok(changed)
+    }
+
+    async fn take_over(
+        &self,
+        server: &Server<Endpoint>,
+        mut next: Plan,
+        id: AssignmentId,
+    ) -> Result<(), StoreError> {
+        next.learn(&self.store).await?;
+        self.set_plan(next);
+        self.hub.assignments_changed([id]);
+        self.decide_all(server).await;
+        Ok(())
+    }
+
+    /// Decides about every live agent anew: some milliseconds for each thousand, not on a thread that answers.
+    pub(super) async fn decide_all(&self, server: &Server<Endpoint>) {
+        let agents = {
+            let mut agents: Vec<Arc<LiveAgent>> = Vec::with_capacity(server.agents().len());
+            server.agents().for_each(|agent| agents.push(agent.clone()));
+            agents
+        };
+        for some in agents.chunks(256) {
+            some.iter().for_each(|agent| self.decide(agent, None));
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn decide_some(&self, server: &Server<Endpoint>, uids: &[InstanceUid]) {
+        for agent in uids.iter().filter_map(|uid| server.agents().get(*uid)) {
+            self.decide(&agent, None);
+        }
+        self.wake.notify_one();
+    }
+}
+
+fn find(plan: &Plan, id: AssignmentId, version: Option<u64>) -> Result<&Assignment, ChangeError> {
+    let found = plan.assignment(id).ok_or(ChangeError::Unknown(id))?;
+    match version.is_some_and(|version| version != found.version) {
+        true => Err(ChangeError::Meanwhile),
+        false => Ok(found),
+    }
+}
+
+fn preview_query(
+    plan: &Plan,
+    like: Option<AssignmentId>,
+    selector: &Selector,
+    priority: i32,
+    revision: Option<RevisionId>,
+    limit: u32,
+) -> PreviewQuery {
+    // A new assignment is younger than all others.
+    let age = like.unwrap_or(AssignmentId(i64::MAX));
+    let is_stronger = |one: &&Assignment| {
+        one.id != age && (one.priority > priority || (one.priority == priority && one.id < age))
+    };
+    let stronger =
+        plan.assignments().iter().filter(is_stronger).map(|one| (one.id, one.selector.clone())).collect();
+    PreviewQuery { selector: selector.clone(), stronger, revision, limit }
+}

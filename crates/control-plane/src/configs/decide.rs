@@ -1,0 +1,104 @@
+//! One live agent: what it is to run, told to its session, and how far it is. Called with each report that matters,
+//! and whenever operators want something else.
+
+use std::sync::Arc;
+
+use model::assignment::{Desired, Standing};
+use opamp_proto::{Part, glance};
+use opamp_server::StatusReport;
+
+use super::Configs;
+use super::placed::Placed;
+use super::plan::Plan;
+use crate::opamp::LiveAgent;
+
+impl Configs {
+    /// An agent reported something.
+    pub(crate) fn reported(&self, agent: &Arc<LiveAgent>, report: &StatusReport<'_>) {
+        if let Some(health) = report.raw(Part::Health) {
+            agent.data().set_health(glance::healthy(health));
+        }
+        let changed = report.changed();
+        let decides =
+            report.is_first() || changed.contains(Part::Description) || report.capabilities_changed();
+        let matters = [Part::RemoteConfigStatus, Part::Health, Part::EffectiveConfig];
+        if decides {
+            self.decide(agent, Some(report));
+        } else if matters.into_iter().any(|part| changed.contains(part)) {
+            self.hear(agent, report);
+        }
+    }
+
+    /// Decides what an agent is to run. The plan is read while the agent is held: whoever comes later knows at least
+    /// as much, so an older plan never has the last word.
+    pub(super) fn decide(&self, agent: &Arc<LiveAgent>, report: Option<&StatusReport<'_>>) {
+        let mut slot = agent.data().placed();
+        let plan = self.plan();
+        let description = report.and_then(|report| report.raw(Part::Description));
+        let is_long = description.is_some_and(|bytes| bytes.len() > opamp_proto::server::WHOLE_UP_TO);
+        if slot.is_none() && plan.is_empty() && !is_long {
+            return;
+        }
+        let is_new = slot.is_none();
+        let mut placed = slot.take().unwrap_or_else(|| Box::new(Placed::new()));
+        if let Some(description) = description {
+            placed.describe(description, !is_long);
+        }
+        let attributes = agent.read(|session| {
+            if is_new {
+                placed.recall(session);
+            }
+            placed.attributes(session)
+        });
+        if let Some(status) = report.and_then(|report| report.raw(Part::RemoteConfigStatus)) {
+            placed.say(status);
+        }
+        placed.desired = plan.desired(agent.instance_uid(), &attributes);
+        self.offer(agent, &plan, placed.desired);
+        self.settle(agent, &plan, &mut placed);
+        *slot = placed.is_needed().then_some(placed);
+    }
+
+    /// An agent said how it fares; what it is to run stays as it is.
+    fn hear(&self, agent: &Arc<LiveAgent>, report: &StatusReport<'_>) {
+        let mut slot = agent.data().placed();
+        let Some(placed) = slot.as_mut() else { return };
+        if let Some(status) = report.raw(Part::RemoteConfigStatus) {
+            placed.say(status);
+        }
+        let plan = self.plan();
+        self.settle(agent, &plan, placed);
+        if placed.desired.assignment().is_some() {
+            // A rollout may wait for it, even if its state is the same: health counts too.
+            self.is_news(agent.instance_uid());
+        }
+    }
+
+    /// Notes how far the agent is, and whether that is news.
+    fn settle(&self, agent: &Arc<LiveAgent>, plan: &Plan, placed: &mut Placed) {
+        let place = agent.read(|session| placed.judge(plan, session));
+        if place != placed.place {
+            placed.place = place;
+            self.is_news(agent.instance_uid());
+        }
+    }
+
+    /// Tells the session, if that changes anything: a connection is not woken for nothing (S12).
+    fn offer(&self, agent: &Arc<LiveAgent>, plan: &Plan, desired: Desired) {
+        let offer = plan.offer(desired);
+        let hash = offer.map(|offer| offer.hash().clone());
+        let is_told = agent.read(|session| session.offered().map(|(offer, _)| offer.hash()) == hash.as_ref());
+        if !is_told {
+            agent.offer_config(offer.cloned());
+        }
+    }
+
+    /// How far an agent is with what it is to run, and whether it is well.
+    pub(super) fn standing(&self, agent: &Arc<LiveAgent>) -> Option<(Standing, Option<bool>)> {
+        let slot = agent.data().placed();
+        let placed = slot.as_ref()?;
+        let plan = self.plan();
+        let standing = agent.read(|session| placed.standing(&plan, session))?;
+        Some((standing, agent.data().health()))
+    }
+}

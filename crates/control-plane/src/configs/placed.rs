@@ -1,0 +1,128 @@
+//! What is kept with a live agent beyond its session: what it is to run and how far it is. Only agents that are to
+//! run something, or whose description is too long for the session, have it.
+
+use model::assignment::standing::{config_state, standing};
+use model::assignment::{Desired, Held, Standing};
+use model::{Attributes, ConfigState, Place, RemoteConfigStatus};
+use opamp_proto::Part;
+use opamp_proto::server::{OfferState, ServerSession};
+use opamp_proto::wire::{AgentDescription, Message as _, RemoteConfigStatus as WireStatus};
+
+use super::plan::Plan;
+
+/// The longest reason that is kept, in bytes.
+const MAX_REASON: usize = 512;
+
+/// Kept with a live agent.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// What it is to run.
+    pub(super) desired: Desired,
+    /// How far it is.
+    pub(super) place: Place,
+    /// Whether it was found to run something else than it says.
+    pub(super) drifted: bool,
+    /// What it says of the configuration that it received last.
+    status: RemoteConfigStatus,
+    error: String,
+    /// Its attributes, where the session keeps only their hash.
+    attributes: Option<Box<Attributes>>,
+}
+
+impl Placed {
+    /// Nothing is known.
+    pub(super) const fn new() -> Self {
+        Self {
+            desired: Desired::Unmanaged,
+            place: Place::UNMANAGED,
+            drifted: false,
+            status: RemoteConfigStatus::Unset,
+            error: String::new(),
+            attributes: None,
+        }
+    }
+
+    /// Whether it is worth keeping.
+    pub(super) fn is_needed(&self) -> bool {
+        self.attributes.is_some() || self.desired != Desired::Unmanaged
+    }
+
+    /// Notes a description as it came; `kept`: the session has it whole.
+    pub(super) fn describe(&mut self, description: &[u8], kept: bool) {
+        self.attributes = (!kept).then(|| Box::new(attributes(description)));
+    }
+
+    /// The attributes, from here or from the session.
+    pub(super) fn attributes(&self, session: &ServerSession) -> Attributes {
+        match &self.attributes {
+            Some(attributes) => (**attributes).clone(),
+            None => session
+                .part(Part::Description)
+                .and_then(|kept| kept.whole())
+                .map(attributes)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Notes a status as it came.
+    pub(super) fn say(&mut self, status: &[u8]) {
+        let WireStatus { status, mut error_message, .. } = WireStatus::decode(status).unwrap_or_default();
+        error_message.truncate(error_message.floor_char_boundary(MAX_REASON));
+        self.status = RemoteConfigStatus::from_wire(status);
+        self.error = error_message;
+    }
+
+    /// Notes what the session knows of the status, when nothing was kept before.
+    pub(super) fn recall(&mut self, session: &ServerSession) {
+        match session.part(Part::RemoteConfigStatus).map(|kept| kept.whole()) {
+            Some(Some(status)) => self.say(status),
+            Some(None) if session.config_failed() => self.status = RemoteConfigStatus::Failed,
+            Some(None) => self.status = RemoteConfigStatus::Applied,
+            None => {}
+        }
+    }
+
+    /// How far it is with what it is to run.
+    pub(super) fn standing(&self, plan: &Plan, session: &ServerSession) -> Option<Standing> {
+        plan.offer(self.desired).map(|offer| standing(offer.hash(), &self.held(session)))
+    }
+
+    fn held<'s>(&self, session: &'s ServerSession) -> Held<'s> {
+        Held {
+            capabilities: session.capabilities(),
+            hash: session.config_hash(),
+            status: self.status,
+            given_up: matches!(session.offered(), Some((_, OfferState::GivenUp))),
+            drifted: self.drifted,
+        }
+    }
+
+    /// What is decided, in the words of lists.
+    pub(super) fn judge(&self, plan: &Plan, session: &ServerSession) -> Place {
+        let hash = plan.offer(self.desired).map(|offer| &offer.hash()[..]);
+        let held = self.held(session);
+        let state = config_state(self.desired, hash, &held);
+        Place {
+            state,
+            assignment: self.desired.assignment(),
+            revision: self.desired.revision(),
+            reason: self.reason(state, held.given_up),
+        }
+    }
+
+    fn reason(&self, state: ConfigState, given_up: bool) -> String {
+        match (state, self.desired) {
+            (ConfigState::Failed, _) if self.error.is_empty() => "the agent gives no reason".to_owned(),
+            (ConfigState::Failed, _) => self.error.clone(),
+            (ConfigState::Offered, _) if given_up => "no answer to any of six offers".to_owned(),
+            (ConfigState::NotConfigurable, _) => "the agent does not accept remote configuration".to_owned(),
+            (ConfigState::Unmanaged, Desired::Waiting(_)) => "its turn has not come".to_owned(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// What cannot be decoded has no attributes: the session checks descriptions before it passes them on.
+fn attributes(description: &[u8]) -> Attributes {
+    AgentDescription::decode(description).map(Attributes::from).unwrap_or_default()
+}

@@ -1,0 +1,328 @@
+//! The task behind rollouts. It hears which agents have news, writes down what was decided about them, and lets the
+//! pure machine of each rollout say what comes next. A batch is durable before its offers leave: after a crash the
+//! same agents are offered the same revision, and nobody else.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::assignment::{Desired, Fault, Rollout, Standing, Step};
+use model::{Assignment, AssignmentId, AssignmentState, ConfigState, Grant, Place, RevisionId, UnixMillis};
+use opamp_proto::InstanceUid;
+use opamp_proto::wire::AgentCapabilities as Bit;
+use opamp_server::Server;
+use store::{AssignmentChange, Store, StoreError};
+
+use super::{Configs, Plan};
+use crate::clock;
+use crate::events::Hub;
+use crate::opamp::{Endpoint, LiveAgent};
+
+/// News are collected for so long.
+const COLLECT: Duration = Duration::from_millis(200);
+/// Rollouts are looked at at least so often: silence is no news.
+const LOOK: Duration = Duration::from_secs(2);
+/// Agents written in one go.
+const WRITE_CHUNK: usize = 1000;
+
+/// The task.
+#[derive(Debug)]
+pub(crate) struct Rollouts {
+    pub(crate) configs: Arc<Configs>,
+    pub(crate) server: Server<Endpoint>,
+    pub(crate) store: Store,
+    pub(crate) hub: Arc<Hub>,
+    /// The machine of each rollout under way, with the target that it was made for.
+    running: HashMap<AssignmentId, (RevisionId, Rollout)>,
+    /// Before this nobody could answer this server.
+    started: UnixMillis,
+}
+
+impl Rollouts {
+    /// A task that has not begun.
+    pub(crate) fn new(configs: Arc<Configs>, server: Server<Endpoint>, store: Store, hub: Arc<Hub>) -> Self {
+        Self { configs, server, store, hub, running: HashMap::new(), started: clock::now() }
+    }
+
+    /// Runs for good.
+    pub(crate) async fn run(mut self) {
+        let mut places: HashMap<InstanceUid, Place> = HashMap::new();
+        loop {
+            let wait = tokio::time::timeout(LOOK, self.configs.wake.notified());
+            let _ = wait.await;
+            tokio::time::sleep(COLLECT).await;
+            let news = std::mem::take(&mut *self.configs.news());
+            for uid in news {
+                self.hear(uid, &mut places);
+            }
+            self.write_down(&mut places).await;
+            if let Err(error) = self.turn().await {
+                // What was not written was not done; the next turn tries again.
+                tracing::warn!(error = &error as &dyn std::error::Error, "rollouts wait for the database");
+            }
+        }
+    }
+
+    /// Takes over what is new about an agent.
+    fn hear(&mut self, uid: InstanceUid, places: &mut HashMap<InstanceUid, Place>) {
+        let Some(agent) = self.server.agents().get(uid) else { return };
+        let place = agent.data().placed().as_ref().map_or(Place::UNMANAGED, |placed| placed.place.clone());
+        for (id, (_, rollout)) in &mut self.running {
+            if place.assignment != Some(*id) {
+                rollout.forget(uid);
+            } else if let Some((standing, healthy)) = self.configs.standing(&agent) {
+                rollout.hear(uid, standing, healthy);
+            }
+        }
+        places.insert(uid, place);
+    }
+
+    /// Writes what was decided; what the store does not take waits.
+    async fn write_down(&self, places: &mut HashMap<InstanceUid, Place>) {
+        while !places.is_empty() {
+            let chunk: Vec<_> =
+                places.iter().take(WRITE_CHUNK).map(|(uid, place)| (*uid, place.clone())).collect();
+            let uids: Vec<_> = chunk.iter().map(|(uid, _)| *uid).collect();
+            if let Err(error) = self.store.place_agents(chunk).await {
+                tracing::debug!(error = &error as &dyn std::error::Error, "states of configurations wait");
+                return;
+            }
+            uids.iter().for_each(|uid| drop(places.remove(uid)));
+            self.hub.changed(uids);
+        }
+    }
+
+    /// Lets every rollout take its next step.
+    async fn turn(&mut self) -> Result<(), StoreError> {
+        let plan = self.configs.plan();
+        // One that is resumed is made anew: what was forgiven is in its grants.
+        self.running.retain(|id, (target, _)| {
+            plan.assignment(*id)
+                .is_some_and(|one| one.state == AssignmentState::Rolling && one.target == Some(*target))
+        });
+        for assignment in plan.assignments() {
+            match (assignment.state, assignment.target) {
+                (AssignmentState::Rolling, Some(target)) => {
+                    self.meet(&plan, assignment.id, target).await?;
+                    self.step(assignment.id).await?;
+                }
+                (AssignmentState::Clearing, _) => self.clear(assignment.id).await?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the machine of a rollout that was begun, perhaps by an earlier start of this server. Who had applied it
+    /// then is not waited for; the others get their time anew, since nobody could answer while no server ran.
+    async fn meet(&mut self, plan: &Plan, id: AssignmentId, target: RevisionId) -> Result<(), StoreError> {
+        let Some(assignment) = plan.assignment(id) else { return Ok(()) };
+        let known = self.running.contains_key(&id);
+        let mut rollout = match self.running.remove(&id) {
+            Some((_, rollout)) => rollout,
+            None => Rollout::new(assignment.batch_size),
+        };
+        let fresh: Vec<_> = plan
+            .grants(id)
+            .filter(|(uid, grant)| grant.revision == target && !rollout.has(*uid))
+            .map(|(uid, grant)| (uid, *grant))
+            .collect();
+        let places = match known {
+            true => HashMap::new(),
+            false => self.store.agent_places(fresh.iter().map(|(uid, _)| *uid).collect()).await?,
+        };
+        for (uid, grant) in fresh {
+            rollout.release(uid, &Grant { at: UnixMillis(grant.at.0.max(self.started.0)), ..grant });
+            let place = places.get(&uid).filter(|place| place.revision == Some(target));
+            if place.is_some_and(|place| matches!(place.state, ConfigState::InSync | ConfigState::Drifted)) {
+                rollout.hear(uid, Standing::Applied, None);
+            }
+            if let Some(agent) = self.server.agents().get(uid)
+                && let Some((standing, healthy)) = self.configs.standing(&agent)
+            {
+                rollout.hear(uid, standing, healthy);
+            }
+        }
+        self.running.insert(id, (target, rollout));
+        Ok(())
+    }
+
+    /// One step of one rollout. The change is made from what the plan says now, under the lock of all changes.
+    async fn step(&mut self, id: AssignmentId) -> Result<(), StoreError> {
+        let configs = self.configs.clone();
+        let _changing = configs.changing.lock().await;
+        let plan = configs.plan();
+        let Some(assignment) = plan.assignment(id).filter(|one| one.state == AssignmentState::Rolling) else {
+            return Ok(());
+        };
+        let Some((target, rollout)) = self.running.get(&id) else { return Ok(()) };
+        let (target, now) = (*target, clock::now());
+        let change = match rollout.step(now, 1) {
+            Step::Wait(_) => return Ok(()),
+            Step::Pause(fault) => self.pause(assignment, fault, now),
+            Step::Release(_) | Step::Finish => {
+                let candidates = self.candidates(id, target).await;
+                match rollout.step(now, candidates.len() as u64) {
+                    Step::Release(count) => release(assignment, target, candidates, count, now),
+                    _ => finish(assignment, target, now),
+                }
+            }
+        };
+        self.carry_out(&configs, &plan, change).await
+    }
+
+    /// Writes a change, takes it into the plan, and tells the agents that it is about.
+    async fn carry_out(
+        &self,
+        configs: &Arc<Configs>,
+        plan: &Plan,
+        change: AssignmentChange,
+    ) -> Result<(), StoreError> {
+        let id = change.assignment.id;
+        let Some(now) = self.store.change_assignment(change.clone()).await? else { return Ok(()) };
+        tracing::info!(
+            assignment = id.0,
+            state = %now.state,
+            released = change.grant.len(),
+            "assignment {id}: {}", in_words(&now, change.grant.len())
+        );
+        let mut next = plan.clone();
+        next.apply(&change, now);
+        next.learn(&self.store).await?;
+        configs.set_plan(next);
+        self.hub.assignments_changed([id]);
+        match change.settle {
+            true => configs.decide_all(&self.server).await,
+            false => change.grant.iter().for_each(|(uid, _)| {
+                if let Some(agent) = self.server.agents().get(*uid) {
+                    configs.decide(&agent, None);
+                }
+            }),
+        }
+        Ok(())
+    }
+
+    fn pause(&self, assignment: &Assignment, fault: Fault, now: UnixMillis) -> AssignmentChange {
+        let said = fault
+            .agent
+            .and_then(|uid| self.server.agents().get(uid))
+            .and_then(|agent| agent.data().placed().as_ref().map(|placed| placed.place.reason.clone()));
+        let text = said.filter(|text| !text.is_empty()).unwrap_or_else(|| match fault.kind {
+            model::assignment::FaultKind::HealthLost => {
+                "it was healthy before, and is not any more".to_owned()
+            }
+            _ => "it gave no answer within five minutes".to_owned(),
+        });
+        let state = AssignmentState::Paused;
+        let pause = Some(Fault { text, ..fault });
+        AssignmentChange::of(Assignment { state, pause, updated_at: now, ..assignment.clone() })
+    }
+
+    /// The connected agents that the rollout could release, in an order that spreads a batch over the fleet.
+    async fn candidates(&self, id: AssignmentId, target: RevisionId) -> Vec<(InstanceUid, bool)> {
+        let server = self.server.clone();
+        let look = move || {
+            let mut found = Vec::new();
+            server.agents().for_each(|agent| {
+                if let Some(is_well) = is_candidate(agent, id, target) {
+                    found.push((spread(agent.instance_uid(), id), agent.instance_uid(), is_well));
+                }
+            });
+            found.sort_unstable();
+            found.into_iter().map(|(_, uid, is_well)| (uid, is_well)).collect()
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    /// Ends the clearing of an assignment once everybody who had something from it gave it back.
+    async fn clear(&self, id: AssignmentId) -> Result<(), StoreError> {
+        let mut open = false;
+        self.server.agents().for_each(|agent| {
+            let desired = agent.data().placed().as_ref().map(|placed| placed.desired);
+            if desired == Some(Desired::Clear(id)) {
+                let standing = self.configs.standing(agent);
+                open |= !matches!(
+                    standing,
+                    Some((Standing::Applied | Standing::Failed | Standing::Unanswered, _))
+                );
+            }
+        });
+        let away = self.store.assignment_counts().await?;
+        let is_open = |count: &store::AssignmentCount| {
+            count.assignment == id
+                && !count.connected
+                && (count.revision.is_some() || count.state != ConfigState::InSync)
+        };
+        if open || away.iter().any(is_open) {
+            return Ok(());
+        }
+        let configs = &self.configs;
+        let _changing = configs.changing.lock().await;
+        self.store.delete_assignment(id).await?;
+        let mut next = Plan::clone(&configs.plan());
+        next.remove(id);
+        configs.set_plan(next);
+        self.hub.assignments_changed([id]);
+        configs.decide_all(&self.server).await;
+        Ok(())
+    }
+}
+
+/// Whether a rollout could release an agent: it is this assignment's, takes configurations, is heard, and is to run
+/// something else so far. The value: whether it is well.
+fn is_candidate(agent: &LiveAgent, id: AssignmentId, target: RevisionId) -> Option<bool> {
+    let data = agent.data();
+    let desired = data.placed().as_ref().map(|placed| placed.desired)?;
+    let is_its = desired.assignment() == Some(id) && desired.revision() != Some(target);
+    let takes = agent.read(|session| session.capabilities().has(Bit::AcceptsRemoteConfig));
+    (is_its && takes && !data.is_silent()).then(|| data.health() != Some(false))
+}
+
+/// A number that has nothing to do with where and when an agent was made.
+fn spread(uid: InstanceUid, id: AssignmentId) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64 ^ id.0.cast_unsigned();
+    for byte in uid.as_bytes() {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash
+}
+
+fn release(
+    assignment: &Assignment,
+    target: RevisionId,
+    candidates: Vec<(InstanceUid, bool)>,
+    count: u64,
+    now: UnixMillis,
+) -> AssignmentChange {
+    let batch = assignment.batches + 1;
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let grant = candidates.into_iter().take(count).map(|(uid, was_healthy)| {
+        (uid, Grant { revision: target, batch, was_healthy, forgiven: false, at: now })
+    });
+    let grant = grant.collect();
+    let assignment = Assignment { batches: batch, updated_at: now, ..assignment.clone() };
+    AssignmentChange { grant, ..AssignmentChange::of(assignment) }
+}
+
+fn finish(assignment: &Assignment, target: RevisionId, now: UnixMillis) -> AssignmentChange {
+    let assignment = Assignment {
+        state: AssignmentState::Done,
+        settled: Some(target),
+        target: None,
+        pause: None,
+        updated_at: now,
+        ..assignment.clone()
+    };
+    AssignmentChange { settle: true, ..AssignmentChange::of(assignment) }
+}
+
+fn in_words(assignment: &Assignment, released: usize) -> String {
+    match (&assignment.state, &assignment.pause) {
+        (AssignmentState::Rolling, _) => format!("batch {} with {released} agents", assignment.batches),
+        (AssignmentState::Paused, Some(fault)) => {
+            let agent = fault.agent.map(|uid| format!(" on agent {uid}")).unwrap_or_default();
+            format!("paused, {}{agent}: {}", fault.kind.as_str(), fault.text)
+        }
+        (state, _) => state.to_string(),
+    }
+}
