@@ -1,23 +1,11 @@
 // What is checked against the mock server: everything an operator does on these pages, and what agents and the network
-// do to them meanwhile. Cases wait for states, never for moments.
+// do to them meanwhile. Cases wait for states, never for moments. Configurations, assignments and access have files of
+// their own.
 import assert from 'node:assert/strict';
 import { scan } from './axe.mjs';
-import { signIn, signInTo } from './chromium.mjs';
-
-const uidOf = (n) => `0195f0a0-7d0c-7cc0-8000-${n.toString(16).padStart(12, '0')}`;
-const rowOf = (page, n) => page.locator(`tr[data-uid="${uidOf(n)}"]`);
-/** Every case meets the 401 that says "nobody is signed in yet". */
-const REFUSALS = [401];
-
-async function control(server, what, body = {}) {
-  const answer = await fetch(`${server.url}/mock/${what}`, { method: 'POST', body: JSON.stringify(body) });
-  assert.equal(answer.status, 204);
-}
-
-async function signedIn(page, server) {
-  await signInTo(page, server, '/agents');
-  await page.locator('[data-row]').first().waitFor();
-}
+import { signIn } from './chromium.mjs';
+import { configCases } from './cases-configs.mjs';
+import { control, rowOf, signedIn, uidOf } from './steps.mjs';
 
 const focusedRow = (page) => page.evaluate(() => document.activeElement?.closest('tr')?.dataset.uid ?? null);
 
@@ -333,6 +321,9 @@ const scans = ['light', 'dark'].flatMap((theme) =>
     await look('a bad selector');
   }, { theme, width, refusals: [400] }]));
 
-export const mockCases = [...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans].map(([name, body, options = {}]) => [
+/** Every case meets the 401 that says "nobody is signed in yet". */
+const REFUSALS = [401];
+
+export const mockCases = [...configCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans].map(([name, body, options = {}]) => [
   name, body, { ...options, refusals: [...REFUSALS, ...(options.refusals ?? [])] },
 ]);

@@ -1,0 +1,36 @@
+// What many cases do: remote control of the mock, signing in, finding rows, writing into the editor, and the look at a
+// page that every case on one ends with.
+import assert from 'node:assert/strict';
+import { scan } from './axe.mjs';
+import { signInTo } from './chromium.mjs';
+
+export const uidOf = (n) => `0195f0a0-7d0c-7cc0-8000-${n.toString(16).padStart(12, '0')}`;
+export const rowOf = (page, n) => page.locator(`tr[data-uid="${uidOf(n)}"]`);
+
+export async function control(server, what, body = {}) {
+  const answer = await fetch(`${server.url}/mock/${what}`, { method: 'POST', body: JSON.stringify(body) });
+  assert.equal(answer.status, 204);
+}
+
+/** Signs in and waits for the list of agents. */
+export async function signedIn(page, server) {
+  await signInTo(page, server, '/agents');
+  await page.locator('[data-row]').first().waitFor();
+}
+
+/** Replaces the text in the editor. */
+export async function write(page, text) {
+  await page.getByRole('textbox', { name: 'Text of the file' }).click();
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.insertText(text);
+}
+
+/** axe, and no scrolling sideways. */
+export async function look(page, where) {
+  await scan(page, where);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(over, 0, `${where} is ${over} px wider than the window`);
+}
+
+/** The same case as it looks on a wide and a narrow screen, light and dark: every page is looked at in these. */
+export const LOOKS = [['light', 1440], ['dark', 768], ['dark', 360], ['light', 360]];

@@ -1,0 +1,74 @@
+// Assignments as the API has them: calls, the preview, and the commands that do the same.
+import { api, type AgentState, type Assignment, type Page, type Tagged } from './api';
+import { shellQuote } from './shell';
+
+/** What is to be assigned; a plan becomes an assignment when it is sent. */
+export interface Plan {
+  config: string;
+  /** null: the latest when it is sent. */
+  revision: number | null;
+  selector: string;
+  priority: number;
+  batch_percent: number;
+}
+
+export interface PreviewAgent {
+  instance_uid: string;
+  name: string | null;
+  host: string | null;
+  connection: AgentState;
+  outcome: 'gets' | 'has it' | 'offline' | 'not configurable' | 'outranked' | 'overridden';
+  reason: string | null;
+  now: { config: string; revision: number } | null;
+}
+
+export interface Preview {
+  matched: number;
+  gets: number;
+  changes: number;
+  offline: number;
+  incapable: number;
+  outranked: number;
+  overridden: number;
+  batches: number;
+  agents: PreviewAgent[];
+  total: number;
+}
+
+export interface AssignedAgent {
+  instance_uid: string;
+  name: string | null;
+  host: string | null;
+  connection: AgentState;
+  state: string;
+  revision: number | null;
+  error: string | null;
+  released: boolean;
+}
+
+const path = (id: string): string => `/assignments/${encodeURIComponent(id)}`;
+const body = ({ config, revision, selector, priority, batch_percent }: Plan) => ({ config, ...(revision === null ? {} : { revision }), selector, priority, batch_percent });
+
+export const assignments = {
+  list: (filter: Record<string, string>): Promise<Page<Assignment>> => api.get(`/assignments?${new URLSearchParams(filter)}`),
+  get: (id: string): Promise<Tagged<Assignment>> => api.tagged(path(id)),
+  create: (plan: Plan): Promise<Tagged<Assignment>> => api.write('POST', '/assignments', body(plan)),
+  preview: async ({ batch_percent: _, ...plan }: Plan, assignment: string | null = null): Promise<Preview> =>
+    (await api.write<Preview>('POST', '/assignments/preview', { ...body({ ...plan, batch_percent: 0 }), batch_percent: undefined, ...(assignment ? { assignment } : {}) })).value,
+  agents: (id: string, state: string): Promise<Page<AssignedAgent>> => api.get(`${path(id)}/agents${state ? `?state=${encodeURIComponent(state)}` : ''}`),
+  change: (id: string, change: Partial<Pick<Plan, 'selector' | 'priority' | 'batch_percent'>>, etag: string | null): Promise<Tagged<Assignment>> => api.write('PATCH', path(id), change, etag),
+  roll: (id: string, revision: number, batchPercent: number, etag: string | null): Promise<Tagged<Assignment>> =>
+    api.write('POST', `${path(id)}/revision`, { revision, batch_percent: batchPercent }, etag),
+  act: (id: string, verb: 'pause' | 'resume' | 'abort', reason: string, etag: string | null): Promise<Tagged<Assignment>> =>
+    api.write('POST', `${path(id)}/${verb}`, verb !== 'resume' && reason ? { reason } : {}, etag),
+  remove: (id: string, clear: boolean, etag: string | null): Promise<Tagged<void>> => api.write('DELETE', `${path(id)}?clear=${clear}`, undefined, etag),
+};
+
+/** The command that makes the same assignment, or previews it. */
+export function planCommand(verb: 'create' | 'preview', plan: Plan): string {
+  const words = [`muster assignments ${verb} ${shellQuote(plan.config || 'NAME')}`, `--selector ${shellQuote(plan.selector)}`];
+  if (plan.revision !== null) words.push(`--revision ${plan.revision}`);
+  if (plan.priority !== 0) words.push(plan.priority < 0 ? `--priority=${plan.priority}` : `--priority ${plan.priority}`);
+  if (verb === 'create') words.push(`--batch ${plan.batch_percent}`);
+  return words.join(' ');
+}
