@@ -155,7 +155,8 @@ pub struct Reason {
 }
 
 /// Query of `DELETE /assignments/{id}`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct DeleteAssignment {
     /// Whether the agents are told to forget the configuration. Absent: they run on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -222,7 +222,13 @@ impl App {
     fn context(&self, about: About, stopping: watch::Receiver<bool>) -> Context {
         let (store, server) = (self.store.clone(), self.server.clone());
         Context::new(ContextInner {
-            fleet: Fleet::new(store.clone(), server.clone(), self.census.clone(), self.hub.clone()),
+            fleet: Fleet::new(
+                store.clone(),
+                server.clone(),
+                self.census.clone(),
+                self.hub.clone(),
+                self.configs.clone(),
+            ),
             store,
             server,
             credentials: self.credentials.clone(),

@@ -22,7 +22,7 @@ use crate::events::Hub;
 
 pub(crate) use change::{ChangeError, NewRollout};
 pub(crate) use placed::Placed;
-pub(crate) use plan::{Known, Plan};
+pub(crate) use plan::Plan;
 pub(crate) use rollouts::Rollouts;
 
 /// What operators want agents to run.

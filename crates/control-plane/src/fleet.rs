@@ -1,15 +1,21 @@
 //! What is known of the agents: the store's rows with what only this server's memory knows laid over them (who is
 //! connected now, when it was heard last). Reads never load the whole fleet.
 
+mod config;
 mod detail;
 mod summary;
 
 use std::sync::Arc;
 
-use opamp_proto::InstanceUid;
+use api::agents::{AgentSummary, Drift, Offered};
+use api::overview::ConfigCounts;
+use bytes::Bytes;
+use model::{ConfigState, RevisionId};
+use opamp_proto::{InstanceUid, Part};
 use opamp_server::Server;
 use store::{AgentQuery, AuditEntry, Forgotten, Store, StoreError};
 
+use crate::configs::Configs;
 use crate::events::Hub;
 use crate::opamp::{Census, Endpoint, LiveAgent};
 
@@ -20,6 +26,7 @@ pub(crate) struct Fleet {
     server: Server<Endpoint>,
     census: Arc<Census>,
     hub: Arc<Hub>,
+    configs: Arc<Configs>,
 }
 
 impl Fleet {
@@ -29,15 +36,23 @@ impl Fleet {
         server: Server<Endpoint>,
         census: Arc<Census>,
         hub: Arc<Hub>,
+        configs: Arc<Configs>,
     ) -> Self {
-        Self { store, server, census, hub }
+        Self { store, server, census, hub, configs }
     }
 
     /// A page of agents.
     pub(crate) async fn list(&self, query: AgentQuery) -> Result<api::agents::AgentPage, StoreError> {
         let page = self.store.list_agents(query).await?;
+        let mut places = self.store.agent_places(page.items.iter().map(|row| row.uid).collect()).await?;
+        let plan = self.configs.plan();
+        let summary = |row: model::AgentSummary| {
+            let (live, stored) = (self.live(row.uid), places.remove(&row.uid));
+            let config = config::of(&plan, row.uid, live.as_ref(), stored);
+            AgentSummary { config, ..summary::summary(row, live.as_ref()) }
+        };
         Ok(api::agents::AgentPage {
-            items: page.items.into_iter().map(|row| self.summary(row)).collect(),
+            items: page.items.into_iter().map(summary).collect(),
             next_cursor: page.next.map(|cursor| cursor.to_string()),
             total: page.total,
         })
@@ -48,11 +63,46 @@ impl Fleet {
         &self,
         uid: InstanceUid,
     ) -> Result<Option<api::agents::AgentDetail>, StoreError> {
-        let row = self.store.get_agent(uid).await?;
-        Ok(row.map(|row| {
-            let live = self.live(uid);
-            detail::detail(row, live.as_ref())
-        }))
+        let Some(row) = self.store.get_agent(uid).await? else { return Ok(None) };
+        let effective = row.parts.get(Part::EffectiveConfig).cloned();
+        let stored = self.store.agent_place(uid).await?;
+        let (live, plan) = (self.live(uid), self.configs.plan());
+        let place = config::place(live.as_ref(), stored);
+        let (offered, drift) = match place.revision {
+            Some(id) => self.offered(id, effective).await?,
+            None => (None, None),
+        };
+        let mut detail = detail::detail(row, live.as_ref());
+        detail.summary.config = config::words(&plan, uid, place);
+        Ok(Some(api::agents::AgentDetail { offered, drift, ..detail }))
+    }
+
+    /// What an agent is given, and where what it runs differs from it.
+    async fn offered(
+        &self,
+        id: RevisionId,
+        effective: Option<Bytes>,
+    ) -> Result<(Option<Offered>, Option<Vec<Drift>>), StoreError> {
+        let Some((config, row, files)) = self.store.revision_by_id(id).await? else {
+            return Ok((None, None));
+        };
+        let compare = move || config::compare(config, row, files, effective);
+        Ok(tokio::task::spawn_blocking(compare).await.unwrap_or_default())
+    }
+
+    /// How many agents are how far with their configuration.
+    pub(crate) async fn config_counts(&self) -> Result<ConfigCounts, StoreError> {
+        let counts = self.store.config_counts().await?;
+        let of = |state| counts.get(&state).copied().unwrap_or(0);
+        Ok(ConfigCounts {
+            in_sync: of(ConfigState::InSync),
+            offered: of(ConfigState::Offered),
+            applying: of(ConfigState::Applying),
+            failed: of(ConfigState::Failed),
+            drifted: of(ConfigState::Drifted),
+            not_configurable: of(ConfigState::NotConfigurable),
+            unmanaged: of(ConfigState::Unmanaged),
+        })
     }
 
     /// How many agents are in which state.
@@ -73,11 +123,6 @@ impl Fleet {
             self.hub.changed([uid]);
         }
         Ok(outcome)
-    }
-
-    fn summary(&self, row: model::AgentSummary) -> api::agents::AgentSummary {
-        let live = self.live(row.uid);
-        summary::summary(row, live.as_ref())
     }
 
     /// The live agent, unless its credential was revoked: a polling agent's session then only waits to end.

@@ -2,8 +2,11 @@
 //! they have a listener of their own.
 
 mod agents;
+mod assignments;
 mod caller;
 mod client_address;
+pub(crate) mod config_json;
+mod configs;
 mod console;
 mod context;
 mod event_stream;

@@ -7,6 +7,7 @@ mod attributes;
 pub(crate) mod cache;
 mod cursor;
 pub mod enrol;
+mod figures;
 mod forget;
 mod hot;
 mod list;
@@ -24,6 +25,7 @@ pub mod write;
 
 pub use cursor::{Cursor, InvalidCursor};
 pub use enrol::{EnrolOutcome, Enrolment};
+pub use figures::{FailureCount, VersionCount};
 pub use forget::Forgotten;
 pub use placing::AssignmentCount;
 pub use preview::{Preview, PreviewAgent, PreviewOutcome, PreviewQuery};

@@ -6,6 +6,7 @@ use model::{Assignment, AssignmentId, ConfigId, Grant, RevisionId, Selector, Uni
 use opamp_proto::InstanceUid;
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::audit::{self, AuditEntry};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value::{self, signed, unsigned};
@@ -105,7 +106,11 @@ impl Store {
 
     /// Makes an assignment; its id and version are given by the store. Durable. [`StoreError::Missing`] when the
     /// configuration or a revision is not there any more.
-    pub async fn create_assignment(&self, new: Assignment) -> Result<Assignment, StoreError> {
+    pub async fn create_assignment(
+        &self,
+        new: Assignment,
+        entry: AuditEntry,
+    ) -> Result<Assignment, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             let sql = format!(
                 "INSERT INTO assignment (config_id, selector, priority, state, settled_revision, target_revision,
@@ -127,7 +132,9 @@ impl Store {
                 new.created_by,
                 new.created_at.0,
             ];
-            db.conn.query_row(&sql, values, |row| Ok(assignment(row))).map_err(gone)?
+            let made = db.conn.query_row(&sql, values, |row| Ok(assignment(row))).map_err(gone)??;
+            audit::record(db, &entry.about(format!("assignment/{}", made.id)))?;
+            Ok(made)
         })
         .await
     }
@@ -137,10 +144,12 @@ impl Store {
     pub async fn change_assignment(
         &self,
         change: AssignmentChange,
+        entry: AuditEntry,
     ) -> Result<Option<Assignment>, StoreError> {
         let weight = 1 + change.grant.len() + change.forgive.len();
         self.write(Durability::Durable, weight, move |db| {
             let Some(changed) = update(db.conn, &change.assignment)? else { return Ok(None) };
+            audit::record(db, &entry)?;
             let id = changed.id.0;
             if change.settle {
                 db.conn.execute("DELETE FROM assignment_grant WHERE assignment_id = ?1", [id])?;
@@ -169,15 +178,19 @@ impl Store {
     }
 
     /// Removes an assignment with its grants; whether it was there. Durable.
-    pub async fn delete_assignment(&self, id: AssignmentId) -> Result<bool, StoreError> {
+    pub async fn delete_assignment(&self, id: AssignmentId, entry: AuditEntry) -> Result<bool, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM assignment WHERE id = ?1", [id.0])? > 0)
+            let is_gone = db.conn.execute("DELETE FROM assignment WHERE id = ?1", [id.0])? > 0;
+            if is_gone {
+                audit::record(db, &entry)?;
+            }
+            Ok(is_gone)
         })
         .await
     }
 
     /// Pins an agent to a revision. Durable.
-    pub async fn set_override(&self, new: Override) -> Result<(), StoreError> {
+    pub async fn set_override(&self, new: Override, entry: AuditEntry) -> Result<(), StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             db.conn
                 .execute(
@@ -187,15 +200,20 @@ impl Store {
                     (new.uid.as_bytes(), new.revision.0, &new.created_by, new.created_at.0),
                 )
                 .map_err(gone)?;
-            Ok(())
+            audit::record(db, &entry)
         })
         .await
     }
 
     /// Lets an agent go that was pinned; whether it was. Durable.
-    pub async fn remove_override(&self, uid: InstanceUid) -> Result<bool, StoreError> {
+    pub async fn remove_override(&self, uid: InstanceUid, entry: AuditEntry) -> Result<bool, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
-            Ok(db.conn.execute("DELETE FROM agent_override WHERE uid = ?1", [uid.as_bytes()])? > 0)
+            let sql = "DELETE FROM agent_override WHERE uid = ?1";
+            let was_pinned = db.conn.execute(sql, [uid.as_bytes()])? > 0;
+            if was_pinned {
+                audit::record(db, &entry)?;
+            }
+            Ok(was_pinned)
         })
         .await
     }

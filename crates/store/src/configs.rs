@@ -4,6 +4,7 @@
 use model::{ConfigId, RevisionId, UnixMillis};
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::audit::{self, AuditEntry};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value::{self, unsigned};
@@ -154,6 +155,7 @@ impl Store {
         name: impl Into<String>,
         description: impl Into<String>,
         first: NewRevision,
+        entry: AuditEntry,
     ) -> Result<ConfigRow, StoreError> {
         let (name, description) = (name.into(), description.into());
         self.write(Durability::Durable, 1 + first.files.len(), move |db| {
@@ -168,6 +170,7 @@ impl Store {
                 .optional()?
                 .ok_or(StoreError::Exists("a configuration with this name"))?;
             insert_revision(db.conn, ConfigId(id), 1, &first)?;
+            audit::record(db, &entry)?;
             config(db.conn, &name)?.ok_or(StoreError::Missing("the configuration"))
         })
         .await
@@ -179,6 +182,7 @@ impl Store {
         name: impl Into<String>,
         description: impl Into<String>,
         version: Option<u64>,
+        entry: AuditEntry,
     ) -> Result<Changed<ConfigRow>, StoreError> {
         let (name, description) = (name.into(), description.into());
         self.write(Durability::Durable, 1, move |db| {
@@ -189,6 +193,10 @@ impl Store {
             db.conn.execute(
                 "UPDATE config SET description = ?2, version = version + 1 WHERE id = ?1",
                 (found.id.0, &description),
+            )?;
+            audit::record(
+                db,
+                &entry.with(Some(found.description.into()), Some(description.as_str().into())),
             )?;
             let changed = config(db.conn, &name)?;
             Ok(changed.map_or(Changed::Unknown, Changed::Done))
@@ -201,6 +209,7 @@ impl Store {
         &self,
         name: impl Into<String>,
         version: Option<u64>,
+        entry: AuditEntry,
     ) -> Result<Changed<ConfigRow>, StoreError> {
         let name = name.into();
         self.write(Durability::Durable, 1, move |db| {
@@ -217,6 +226,7 @@ impl Store {
             match found.assignments + unsigned(pinned) {
                 0 => {
                     db.conn.execute("DELETE FROM config WHERE id = ?1", [found.id.0])?;
+                    audit::record(db, &entry)?;
                     Ok(Changed::Done(found))
                 }
                 uses => Ok(Changed::InUse(uses)),
@@ -232,6 +242,7 @@ impl Store {
         name: impl Into<String>,
         based_on: Option<u32>,
         new: NewRevision,
+        entry: AuditEntry,
     ) -> Result<Option<Added>, StoreError> {
         let name = name.into();
         self.write(Durability::Durable, 1 + new.files.len(), move |db| {
@@ -244,7 +255,9 @@ impl Store {
                 return Ok(Some(Added::Outdated(latest)));
             }
             db.conn.execute("UPDATE config SET version = version + 1 WHERE id = ?1", [found.id.0])?;
-            insert_revision(db.conn, found.id, latest.number + 1, &new).map(|row| Some(Added::Revision(row)))
+            let row = insert_revision(db.conn, found.id, latest.number + 1, &new)?;
+            audit::record(db, &entry.with(Some(told(&latest)), Some(told(&row))))?;
+            Ok(Some(Added::Revision(row)))
         })
         .await
     }
@@ -293,6 +306,12 @@ impl Store {
         })
         .await
     }
+}
+
+/// A revision in the audit trail: its number and hash, never its text.
+fn told(row: &RevisionRow) -> serde_json::Value {
+    let hash: String = row.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    serde_json::json!({ "revision": row.number, "hash": hash, "message": row.message })
 }
 
 fn page(

@@ -30,8 +30,8 @@ mod writer;
 pub use accounts::{NewUser, UserChange};
 pub use agents::{
     AgentBinding, AgentCounts, AgentPage, AgentQuery, AgentSort, AgentWrite, AssignmentCount, Cursor,
-    EnrolOutcome, Enrolment, Forgotten, HealthFilter, Mark, Preview, PreviewAgent, PreviewOutcome,
-    PreviewQuery, Replaced, SessionStart, SortKey, WriteReport,
+    EnrolOutcome, Enrolment, FailureCount, Forgotten, HealthFilter, Mark, Preview, PreviewAgent,
+    PreviewOutcome, PreviewQuery, Replaced, SessionStart, SortKey, VersionCount, WriteReport,
 };
 pub use api_tokens::{ApiAccess, NewApiToken};
 pub use assignments::{AssignmentChange, Override};

@@ -7,7 +7,8 @@ use model::assignment::{Fault, FaultKind, rollout::batch_size};
 use model::{Assignment, AssignmentId, AssignmentState, ConfigId, RevisionId, Selector};
 use opamp_proto::InstanceUid;
 use opamp_server::Server;
-use store::{AssignmentChange, Override, Preview, PreviewQuery, StoreError};
+use serde_json::{Value, json};
+use store::{AssignmentChange, AuditEntry, Override, Preview, PreviewQuery, StoreError};
 
 use super::plan::Labels;
 use super::{Configs, Plan};
@@ -48,6 +49,7 @@ impl Configs {
         &self,
         server: &Server<Endpoint>,
         new: NewRollout,
+        by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
@@ -55,23 +57,26 @@ impl Configs {
         let now = clock::now();
         let made = self
             .store
-            .create_assignment(Assignment {
-                id: AssignmentId(0),
-                config: new.config,
-                selector: new.selector,
-                priority: new.priority,
-                state: AssignmentState::Rolling,
-                settled: None,
-                target: Some(new.revision),
-                batch_percent: new.batch_percent,
-                batch_size: batch_size(eligible, new.batch_percent),
-                batches: 0,
-                pause: None,
-                created_by: new.author,
-                created_at: now,
-                updated_at: now,
-                version: 1,
-            })
+            .create_assignment(
+                Assignment {
+                    id: AssignmentId(0),
+                    config: new.config,
+                    selector: new.selector,
+                    priority: new.priority,
+                    state: AssignmentState::Rolling,
+                    settled: None,
+                    target: Some(new.revision),
+                    batch_percent: new.batch_percent,
+                    batch_size: batch_size(eligible, new.batch_percent),
+                    batches: 0,
+                    pause: None,
+                    created_by: new.author,
+                    created_at: now,
+                    updated_at: now,
+                    version: 1,
+                },
+                by,
+            )
             .await?;
         let mut next = Plan::clone(&plan);
         next.put(made.clone());
@@ -87,6 +92,7 @@ impl Configs {
         version: Option<u64>,
         revision: RevisionId,
         batch_percent: Option<u8>,
+        by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
@@ -105,7 +111,7 @@ impl Configs {
             updated_at: clock::now(),
             ..from.clone()
         };
-        self.change(server, &plan, AssignmentChange::of(to)).await
+        self.change(server, &plan, AssignmentChange::of(to), by).await
     }
 
     /// Changes to whom an assignment applies, or how it goes on.
@@ -115,6 +121,7 @@ impl Configs {
         id: AssignmentId,
         version: Option<u64>,
         amend: impl FnOnce(&mut Assignment) + Send,
+        by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
@@ -126,7 +133,7 @@ impl Configs {
             to.batch_size = batch_size(eligible, to.batch_percent);
         }
         to.updated_at = clock::now();
-        self.change(server, &plan, AssignmentChange::of(to)).await
+        self.change(server, &plan, AssignmentChange::of(to), by).await
     }
 
     /// Stops a rollout until somebody resumes it.
@@ -136,6 +143,7 @@ impl Configs {
         id: AssignmentId,
         version: Option<u64>,
         reason: String,
+        by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
@@ -146,7 +154,7 @@ impl Configs {
         let pause = Some(Fault { kind: FaultKind::Operator, agent: None, text: reason });
         let to =
             Assignment { state: AssignmentState::Paused, pause, updated_at: clock::now(), ..from.clone() };
-        self.change(server, &plan, AssignmentChange::of(to)).await
+        self.change(server, &plan, AssignmentChange::of(to), by).await
     }
 
     /// Goes on with a rollout that is paused. Faults that were seen so far do not stop it again.
@@ -155,6 +163,7 @@ impl Configs {
         server: &Server<Endpoint>,
         id: AssignmentId,
         version: Option<u64>,
+        by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
@@ -169,7 +178,7 @@ impl Configs {
             updated_at: clock::now(),
             ..from.clone()
         };
-        self.change(server, &plan, AssignmentChange { forgive, ..AssignmentChange::of(to) }).await
+        self.change(server, &plan, AssignmentChange { forgive, ..AssignmentChange::of(to) }, by).await
     }
 
     /// Ends a rollout where it is: who has the new revision keeps it, nobody else gets it.
@@ -178,6 +187,8 @@ impl Configs {
         server: &Server<Endpoint>,
         id: AssignmentId,
         version: Option<u64>,
+        reason: String,
+        by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
@@ -185,8 +196,13 @@ impl Configs {
         if !matches!(from.state, AssignmentState::Rolling | AssignmentState::Paused) {
             return Err(ChangeError::State("there is no rollout under way"));
         }
-        let to = Assignment { state: AssignmentState::Aborted, updated_at: clock::now(), ..from.clone() };
-        self.change(server, &plan, AssignmentChange::of(to)).await
+        let (state, updated_at) = (AssignmentState::Aborted, clock::now());
+        // What stopped it before is worth more than that it was stopped.
+        let by_operator = Fault { kind: FaultKind::Operator, agent: None, text: reason };
+        let pause =
+            from.pause.clone().filter(|fault| fault.kind != FaultKind::Operator).or(Some(by_operator));
+        let to = Assignment { state, pause, updated_at, ..from.clone() };
+        self.change(server, &plan, AssignmentChange::of(to), by).await
     }
 
     /// Takes an assignment away. With `clear` its agents are offered the empty configuration first; without, they
@@ -197,17 +213,18 @@ impl Configs {
         id: AssignmentId,
         version: Option<u64>,
         clear: bool,
+        by: AuditEntry,
     ) -> Result<(), ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
         let from = find(&plan, id, version)?;
         if clear {
             let (state, updated_at) = (AssignmentState::Clearing, clock::now());
-            let to = Assignment { state, target: None, pause: None, updated_at, ..from.clone() };
-            self.change(server, &plan, AssignmentChange::of(to)).await?;
+            let to = Assignment { state, pause: None, updated_at, ..from.clone() };
+            self.change(server, &plan, AssignmentChange::of(to), by).await?;
             return Ok(());
         }
-        self.store.delete_assignment(id).await?;
+        self.store.delete_assignment(id, by.with(Some(told(&plan, from)), None)).await?;
         let mut next = Plan::clone(&plan);
         next.remove(id);
         self.take_over(server, next, id).await?;
@@ -220,11 +237,12 @@ impl Configs {
         server: &Server<Endpoint>,
         uid: InstanceUid,
         to: Option<Override>,
+        by: AuditEntry,
     ) -> Result<bool, ChangeError> {
         let _changing = self.changing.lock().await;
         let was_pinned = match &to {
-            Some(to) => self.store.set_override(to.clone()).await.map(|()| true)?,
-            None => self.store.remove_override(uid).await?,
+            Some(to) => self.store.set_override(to.clone(), by).await.map(|()| true)?,
+            None => self.store.remove_override(uid, by).await?,
         };
         let mut next = Plan::clone(&self.plan());
         next.pin(uid, to);
@@ -294,9 +312,15 @@ impl Configs {
         server: &Server<Endpoint>,
         plan: &Plan,
         change: AssignmentChange,
+        by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
-        let changed = self.store.change_assignment(change.clone()).await?.ok_or(ChangeError::Meanwhile)?;
         let mut next = Plan::clone(plan);
+        next.put(change.assignment.clone());
+        next.learn(&self.store).await?;
+        let before = plan.assignment(change.assignment.id).map(|from| told(plan, from));
+        let entry = by.with(before, Some(told(&next, &change.assignment)));
+        let changed =
+            self.store.change_assignment(change.clone(), entry).await?.ok_or(ChangeError::Meanwhile)?;
         next.apply(&change, changed.clone());
         self.take_over(server, next, changed.id).await?;
         Ok(changed)
@@ -334,6 +358,24 @@ impl Configs {
         }
         self.wake.notify_one();
     }
+}
+
+/// An assignment in the audit trail.
+pub(super) fn told(plan: &Plan, assignment: &Assignment) -> Value {
+    let number = |id: Option<RevisionId>| id.and_then(|id| plan.revision(id)).map(|known| known.number);
+    json!({
+        "selector": assignment.selector.to_string(),
+        "priority": assignment.priority,
+        "state": assignment.state.as_str(),
+        "revision": number(assignment.target.or(assignment.settled)),
+        "settled_revision": number(assignment.settled),
+        "batch_percent": assignment.batch_percent,
+        "pause": assignment.pause.as_ref().map(|fault| json!({
+            "kind": fault.kind.as_str(),
+            "agent": fault.agent.map(|uid| uid.to_string()),
+            "text": fault.text,
+        })),
+    })
 }
 
 fn find(plan: &Plan, id: AssignmentId, version: Option<u64>) -> Result<&Assignment, ChangeError> {

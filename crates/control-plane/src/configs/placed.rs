@@ -42,6 +42,11 @@ impl Placed {
         }
     }
 
+    /// How far it is.
+    pub(crate) const fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Whether it is worth keeping.
     pub(super) fn is_needed(&self) -> bool {
         self.attributes.is_some() || self.desired != Desired::Unmanaged

@@ -11,8 +11,9 @@ use model::{Assignment, AssignmentId, AssignmentState, ConfigState, Grant, Place
 use opamp_proto::InstanceUid;
 use opamp_proto::wire::AgentCapabilities as Bit;
 use opamp_server::Server;
-use store::{AssignmentChange, Store, StoreError};
+use store::{AssignmentChange, AuditEntry, Store, StoreError};
 
+use super::change::told;
 use super::{Configs, Plan};
 use crate::clock;
 use crate::events::Hub;
@@ -95,7 +96,6 @@ impl Rollouts {
     /// Lets every rollout take its next step.
     async fn turn(&mut self) -> Result<(), StoreError> {
         let plan = self.configs.plan();
-        // One that is resumed is made anew: what was forgiven is in its grants.
         self.running.retain(|id, (target, _)| {
             plan.assignment(*id)
                 .is_some_and(|one| one.state == AssignmentState::Rolling && one.target == Some(*target))
@@ -122,11 +122,14 @@ impl Rollouts {
             Some((_, rollout)) => rollout,
             None => Rollout::new(assignment.batch_size),
         };
-        let fresh: Vec<_> = plan
-            .grants(id)
-            .filter(|(uid, grant)| grant.revision == target && !rollout.has(*uid))
-            .map(|(uid, grant)| (uid, *grant))
-            .collect();
+        let mut fresh = Vec::new();
+        for (uid, grant) in plan.grants(id).filter(|(_, grant)| grant.revision == target) {
+            match rollout.has(uid) {
+                false => fresh.push((uid, *grant)),
+                true if grant.forgiven => rollout.pardon(uid),
+                true => {}
+            }
+        }
         let places = match known {
             true => HashMap::new(),
             false => self.store.agent_places(fresh.iter().map(|(uid, _)| *uid).collect()).await?,
@@ -179,7 +182,8 @@ impl Rollouts {
         change: AssignmentChange,
     ) -> Result<(), StoreError> {
         let id = change.assignment.id;
-        let Some(now) = self.store.change_assignment(change.clone()).await? else { return Ok(()) };
+        let entry = entry(plan, &change);
+        let Some(now) = self.store.change_assignment(change.clone(), entry).await? else { return Ok(()) };
         tracing::info!(
             assignment = id.0,
             state = %now.state,
@@ -258,7 +262,8 @@ impl Rollouts {
         }
         let configs = &self.configs;
         let _changing = configs.changing.lock().await;
-        self.store.delete_assignment(id).await?;
+        let entry = AuditEntry::of_system(clock::now(), "assignment.cleared", format!("assignment/{id}"));
+        self.store.delete_assignment(id, entry).await?;
         let mut next = Plan::clone(&configs.plan());
         next.remove(id);
         configs.set_plan(next);
@@ -314,6 +319,20 @@ fn finish(assignment: &Assignment, target: RevisionId, now: UnixMillis) -> Assig
         ..assignment.clone()
     };
     AssignmentChange { settle: true, ..AssignmentChange::of(assignment) }
+}
+
+/// What the rollout itself does stands in the audit trail too.
+fn entry(plan: &Plan, change: &AssignmentChange) -> AuditEntry {
+    let to = &change.assignment;
+    let action = match to.state {
+        AssignmentState::Done => "assignment.done",
+        AssignmentState::Paused => "assignment.pause",
+        _ => "assignment.release",
+    };
+    let before = plan.assignment(to.id).map(|from| told(plan, from));
+    let mut after = told(plan, to);
+    after["released"] = change.grant.len().into();
+    AuditEntry::of_system(to.updated_at, action, format!("assignment/{}", to.id)).with(before, Some(after))
 }
 
 fn in_words(assignment: &Assignment, released: usize) -> String {

@@ -4,7 +4,7 @@ use api::agents::{AgentDetail, AgentPage, AgentQuery as AgentParameters};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use model::{Role, Selector};
+use model::{ConfigState, Role, Selector};
 use opamp_proto::InstanceUid;
 use store::{AgentQuery, AgentSort, Forgotten, HealthFilter, SortKey};
 
@@ -13,7 +13,8 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::request::{Parameters, PathPart};
 
-const PARAMETERS: [&str; 8] = ["selector", "q", "state", "health", "replaced", "sort", "limit", "cursor"];
+const PARAMETERS: [&str; 10] =
+    ["selector", "q", "state", "health", "config_state", "config", "replaced", "sort", "limit", "cursor"];
 /// Longer selectors and texts are refused before they are read.
 const MAX_TEXT: usize = 4096;
 
@@ -47,6 +48,8 @@ fn query(parameters: Parameters) -> Result<AgentQuery, ApiError> {
         text: parameters.get("q").map(str::to_owned),
         state: parameters.parse("state", "connected, silent or disconnected", |text| text.parse().ok())?,
         health: parameters.parse("health", "healthy, unhealthy or unknown", health)?,
+        config_state: parameters.parse("config_state", &config_state_words(), |text| text.parse().ok())?,
+        config: parameters.get("config").map(str::to_owned),
         include_replaced: parameters
             .parse("replaced", "true or false", |text| text.parse().ok())?
             .unwrap_or(false),
@@ -64,6 +67,10 @@ fn health(text: &str) -> Option<HealthFilter> {
         "unknown" => Some(HealthFilter::Unknown),
         _ => None,
     }
+}
+
+fn config_state_words() -> String {
+    format!("one of {}", ConfigState::ALL.map(ConfigState::as_str).join(", "))
 }
 
 fn sort_words() -> String {
@@ -112,7 +119,7 @@ pub(super) async fn forget(
     }
 }
 
-fn instance_uid(text: &str) -> Result<InstanceUid, ApiError> {
+pub(super) fn instance_uid(text: &str) -> Result<InstanceUid, ApiError> {
     text.parse().map_err(|error: opamp_proto::uid::InvalidUid| ApiError::parameter("uid", error.to_string()))
 }
 

@@ -1,10 +1,13 @@
 //! /api/v1/overview: the server and its fleet in a few figures; and whether the server is well.
 
-use api::overview::{ConfigCounts, Overview};
+use api::assignments::Assignment;
+use api::overview::{Failure, Overview, VersionCount};
 use axum::Json;
 use axum::extract::State;
+use model::AssignmentState;
 
 use super::caller::Caller;
+use super::config_json;
 use super::context::{About, Context};
 use super::problem::ApiError;
 
@@ -20,11 +23,33 @@ pub(super) async fn show(State(context): State<Context>, _: Caller) -> Result<Js
         ca_fingerprint,
         opamp_endpoint,
         public_url,
-        config: ConfigCounts::default(),
-        rollouts: Vec::new(),
-        versions: Vec::new(),
-        failures: Vec::new(),
+        config: context.fleet.config_counts().await?,
+        rollouts: rollouts(&context).await?,
+        versions: context.store.version_counts(20).await?.into_iter().map(version_count).collect(),
+        failures: context.store.failure_counts(10).await?.into_iter().map(failure).collect(),
     }))
+}
+
+/// The assignments that are on their way.
+async fn rollouts(context: &Context) -> Result<Vec<Assignment>, ApiError> {
+    let plan = context.configs.plan();
+    let is_open = |state| !matches!(state, AssignmentState::Done | AssignmentState::Aborted);
+    let open: Vec<_> = plan.assignments().iter().filter(|one| is_open(one.state)).collect();
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let counts = context.store.assignment_counts().await?;
+    Ok(open.into_iter().map(|one| config_json::assignment(&plan, one, &counts, 0)).collect())
+}
+
+fn version_count(count: store::VersionCount) -> VersionCount {
+    let store::VersionCount { name, version, agents } = count;
+    VersionCount { name, version, agents }
+}
+
+fn failure(count: store::FailureCount) -> Failure {
+    let store::FailureCount { reason, agents, example } = count;
+    Failure { error: reason, agents, example: example.to_string() }
 }
 
 /// `GET /healthz`: the process lives.

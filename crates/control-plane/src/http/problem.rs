@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use api::configs::ConfigProblem;
 use api::problem::{CONTENT_TYPE, Problem};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use store::StoreError;
+
+use crate::configs::ChangeError;
 
 /// What a handler answers instead of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,11 +18,12 @@ pub(crate) struct ApiError {
     detail: String,
     field: Option<String>,
     retry_after: Option<Duration>,
+    problems: Vec<ConfigProblem>,
 }
 
 impl ApiError {
     const fn new(status: StatusCode, kind: &'static str, detail: String) -> Self {
-        Self { status, kind, detail, field: None, retry_after: None }
+        Self { status, kind, detail, field: None, retry_after: None, problems: Vec::new() }
     }
 
     /// 400: a query parameter or path part is wrong.
@@ -73,7 +77,6 @@ impl ApiError {
     }
 
     /// 409: what was to be built upon is not the newest any more.
-    #[allow(dead_code, reason = "the resources of configurations come next")]
     pub(crate) fn outdated(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "changed-meanwhile", detail.into())
     }
@@ -101,6 +104,12 @@ impl ApiError {
         Self { field, ..error }
     }
 
+    /// The same with what is wrong in which file.
+    #[must_use]
+    pub(crate) fn with_problems(self, problems: Vec<ConfigProblem>) -> Self {
+        Self { problems, ..self }
+    }
+
     /// 429.
     pub(crate) fn too_many(wait: Duration) -> Self {
         let detail = format!("too many attempts, try again in {} s", seconds(wait));
@@ -119,6 +128,17 @@ impl ApiError {
         tracing::error!(error, "a request of the API failed");
         let detail = "the server failed; its log says why".to_owned();
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+}
+
+impl From<ChangeError> for ApiError {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Store(error) => error.into(),
+            ChangeError::Unknown(_) => Self::not_found(error.to_string()),
+            ChangeError::Meanwhile => Self::changed(error.to_string()),
+            ChangeError::State(_) => Self::conflict(error.to_string()),
+        }
     }
 }
 
@@ -154,7 +174,7 @@ impl IntoResponse for ApiError {
             status: self.status.as_u16(),
             detail: self.detail,
             field: self.field,
-            problems: Vec::new(),
+            problems: self.problems,
         };
         let mut response = (self.status, axum::Json(problem)).into_response();
         let headers = response.headers_mut();

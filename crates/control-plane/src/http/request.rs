@@ -12,8 +12,10 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::serve::PeerAddress;
 
-/// The longest body that any resource takes.
+/// The longest body that a resource takes.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
+/// The longest body with the files of a configuration: they have up to 1 MiB, and JSON writes some of it longer.
+const MAX_LARGE_BODY: usize = 4 * 1024 * 1024;
 
 impl FromRequestParts<Context> for Client {
     type Rejection = ApiError;
@@ -39,6 +41,43 @@ impl<S: Send + Sync> FromRequestParts<S> for PathPart {
     }
 }
 
+/// The variable parts of a path.
+pub(crate) struct PathParts<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParts<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(parts)) => Ok(Self(parts)),
+            Err(rejection) => Err(ApiError::parameter("path", rejection.body_text())),
+        }
+    }
+}
+
+/// A JSON body with files in it.
+pub(crate) struct LargeBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for LargeBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        must_be_json(&request)?;
+        let bytes = axum::body::to_bytes(request.into_body(), MAX_LARGE_BODY).await;
+        let bytes = bytes.map_err(|_| ApiError::too_large(MAX_LARGE_BODY))?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| invalid(&error))
+    }
+}
+
+fn must_be_json(request: &Request) -> Result<(), ApiError> {
+    let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media = media.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    match media.eq_ignore_ascii_case("application/json") {
+        true => Ok(()),
+        false => Err(ApiError::not_json()),
+    }
+}
+
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
 
@@ -46,11 +85,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let media = media.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
-        if !media.eq_ignore_ascii_case("application/json") {
-            return Err(ApiError::not_json());
-        }
+        must_be_json(&request)?;
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
             BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
                 ApiError::too_large(MAX_BODY)
@@ -108,6 +143,12 @@ impl Parameters {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.0.iter().find(|(candidate, _)| candidate == name)?;
         (!value.is_empty()).then_some(value)
+    }
+
+    /// How many items a page has.
+    pub(crate) fn limit(&self) -> Result<u32, ApiError> {
+        let read = |text: &str| text.parse().ok().filter(|limit| (1..=500).contains(limit));
+        Ok(self.parse("limit", "a number from 1 to 500", read)?.unwrap_or(100))
     }
 
     /// The value of a parameter as another type; `words` says what it may be.

@@ -18,7 +18,9 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::problem::ApiError;
 use super::request::MAX_BODY;
-use super::{agents, console, event_stream, headers, openapi, overview, session, tokens};
+use super::{
+    agents, assignments, configs, console, event_stream, headers, openapi, overview, session, tokens,
+};
 
 /// No answer takes longer, except a stream.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -33,6 +35,23 @@ fn resources() -> OpenApiRouter<Context> {
         .routes(routes!(agents::show, agents::forget))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(configs::list, configs::create))
+        .routes(routes!(configs::import))
+        .routes(routes!(configs::check_draft))
+        .routes(routes!(configs::diff_drafts))
+        .routes(routes!(configs::show, configs::change, configs::remove))
+        .routes(routes!(configs::revisions, configs::add_revision))
+        .routes(routes!(configs::show_revision))
+        .routes(routes!(configs::diff_revisions))
+        .routes(routes!(assignments::list, assignments::create))
+        .routes(routes!(assignments::preview))
+        .routes(routes!(assignments::show, assignments::change, assignments::remove))
+        .routes(routes!(assignments::set_revision))
+        .routes(routes!(assignments::pause))
+        .routes(routes!(assignments::resume))
+        .routes(routes!(assignments::abort))
+        .routes(routes!(assignments::agents))
+        .routes(routes!(assignments::pin, assignments::unpin))
         .routes(routes!(openapi::show))
         .layer(middleware::from_fn(in_time));
     timed.routes(routes!(event_stream::follow)).layer(DefaultBodyLimit::max(MAX_BODY))

@@ -31,7 +31,6 @@ pub(crate) struct IfMatch(pub(crate) Expected);
 
 impl IfMatch {
     /// As one number, for a change that compares it itself. One that cannot be met is 0, which no row has.
-    #[allow(dead_code, reason = "the resources of configurations come next")]
     pub(crate) fn single(&self) -> Option<u64> {
         match &self.0 {
             Expected::Any => None,

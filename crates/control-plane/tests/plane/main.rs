@@ -4,9 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod api_errors;
+mod configs;
 mod console;
 mod enrolment;
 mod events;
+mod fleet;
 mod inventory;
 mod limits;
 mod login;

@@ -159,13 +159,16 @@ impl Rollout {
     pub fn forgive(&mut self, now: UnixMillis) -> Vec<InstanceUid> {
         let faulty = |uid: &&InstanceUid| self.released.get(uid).is_some_and(|one| one.fault(now).is_some());
         let forgiven: Vec<_> = self.open.keys().filter(faulty).copied().collect();
-        for uid in &forgiven {
-            if let Some(released) = self.released.get(uid) {
-                let released = Released { forgiven: true, ..*released };
-                self.put(*uid, released);
-            }
-        }
+        forgiven.iter().for_each(|uid| self.pardon(*uid));
         forgiven
+    }
+
+    /// An operator goes on in spite of what this agent does.
+    pub fn pardon(&mut self, uid: InstanceUid) {
+        if let Some(released) = self.released.get(&uid).filter(|released| !released.forgiven) {
+            let released = Released { forgiven: true, ..*released };
+            self.put(uid, released);
+        }
     }
 
     /// Whether an agent was released.

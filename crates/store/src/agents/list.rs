@@ -235,6 +235,11 @@ impl Condition {
                      JOIN config c ON c.id = r.config_id WHERE c.name = {name})"
             ));
         }
+        if query.waiting {
+            self.and(
+                "a.id IN (SELECT agent_id FROM agent_config WHERE state = 0 AND assignment_id IS NOT NULL)",
+            );
+        }
         if let Some(id) = query.assignment {
             let id = self.bind(Value::Integer(id.0));
             self.and(&format!("a.id IN (SELECT agent_id FROM agent_config WHERE assignment_id = {id})"));

@@ -21,6 +21,8 @@ pub struct AgentQuery {
     pub config: Option<String>,
     /// Only agents about which this assignment decides.
     pub assignment: Option<AssignmentId>,
+    /// Only agents whose turn in a rollout has not come.
+    pub waiting: bool,
     /// Also agents that others have replaced.
     pub include_replaced: bool,
     /// The order.
@@ -47,6 +49,7 @@ impl Default for AgentQuery {
             config_state: None,
             config: None,
             assignment: None,
+            waiting: false,
             include_replaced: false,
             sort: AgentSort { key: SortKey::Name, descending: false },
             cursor: None,

@@ -12,10 +12,10 @@ use store::{
 };
 
 use super::configs::revision;
-use super::world::{NOW, World, open, uid};
+use super::world::{NOW, World, entry, open, uid};
 
 async fn config(world: &World) -> ConfigRow {
-    world.store.create_config("web", "", revision(b"h1", "a: 1")).await.unwrap()
+    world.store.create_config("web", "", revision(b"h1", "a: 1"), entry()).await.unwrap()
 }
 
 fn new(config: &ConfigRow) -> Assignment {
@@ -46,7 +46,7 @@ fn grant(revision: RevisionId) -> Grant {
 async fn an_assignment_with_its_grants_survives_a_restart() {
     let world = open().await;
     let config = config(&world).await;
-    let made = world.store.create_assignment(new(&config)).await.unwrap();
+    let made = world.store.create_assignment(new(&config), entry()).await.unwrap();
     assert_eq!((made.id, made.version), (AssignmentId(1), 1));
     let mut to = made.clone();
     to.batches = 1;
@@ -56,7 +56,7 @@ async fn an_assignment_with_its_grants_survives_a_restart() {
         grant: vec![(uid(1), grant(config.latest.id)), (uid(2), grant(config.latest.id))],
         ..AssignmentChange::of(to.clone())
     };
-    let changed = world.store.change_assignment(change).await.unwrap().unwrap();
+    let changed = world.store.change_assignment(change, entry()).await.unwrap().unwrap();
     let world = world.restart(NOW);
     assert_eq!(world.store.assignments().await.unwrap(), [Assignment { version: 2, ..to }]);
     let mut grants = world.store.grants().await.unwrap();
@@ -65,10 +65,10 @@ async fn an_assignment_with_its_grants_survives_a_restart() {
     assert_eq!(grants, expected);
 
     let forgive = AssignmentChange { forgive: vec![uid(1)], ..AssignmentChange::of(changed) };
-    let changed = world.store.change_assignment(forgive).await.unwrap().unwrap();
+    let changed = world.store.change_assignment(forgive, entry()).await.unwrap().unwrap();
     assert_eq!(world.store.grants().await.unwrap().iter().filter(|(.., grant)| grant.forgiven).count(), 1);
     let settle = AssignmentChange { settle: true, ..AssignmentChange::of(changed) };
-    world.store.change_assignment(settle).await.unwrap().unwrap();
+    world.store.change_assignment(settle, entry()).await.unwrap().unwrap();
     assert_eq!(world.store.grants().await.unwrap(), []);
 }
 
@@ -76,14 +76,14 @@ async fn an_assignment_with_its_grants_survives_a_restart() {
 async fn of_two_changes_of_one_version_the_second_is_not_written() {
     let world = open().await;
     let config = config(&world).await;
-    let made = world.store.create_assignment(new(&config)).await.unwrap();
+    let made = world.store.create_assignment(new(&config), entry()).await.unwrap();
     let first = Assignment { priority: 1, ..made.clone() };
-    assert!(world.store.change_assignment(AssignmentChange::of(first)).await.unwrap().is_some());
+    assert!(world.store.change_assignment(AssignmentChange::of(first), entry()).await.unwrap().is_some());
     let second = AssignmentChange {
         grant: vec![(uid(1), grant(config.latest.id))],
         ..AssignmentChange::of(Assignment { priority: 2, ..made })
     };
-    assert_eq!(world.store.change_assignment(second).await.unwrap(), None);
+    assert_eq!(world.store.change_assignment(second, entry()).await.unwrap(), None);
     assert_eq!(world.store.grants().await.unwrap(), []);
     assert_eq!(world.store.assignments().await.unwrap()[0].priority, 1);
 }
@@ -92,19 +92,22 @@ async fn of_two_changes_of_one_version_the_second_is_not_written() {
 async fn what_is_assigned_or_pinned_cannot_be_removed() {
     let world = open().await;
     let config = config(&world).await;
-    let made = world.store.create_assignment(new(&config)).await.unwrap();
+    let made = world.store.create_assignment(new(&config), entry()).await.unwrap();
     let pin = Override { uid: uid(1), revision: config.latest.id, created_by: "ada".into(), created_at: NOW };
-    world.store.set_override(pin.clone()).await.unwrap();
-    assert_eq!(world.store.delete_config("web", None).await.unwrap(), Changed::InUse(2));
-    assert!(world.store.delete_assignment(made.id).await.unwrap());
-    assert!(!world.store.delete_assignment(made.id).await.unwrap());
+    world.store.set_override(pin.clone(), entry()).await.unwrap();
+    assert_eq!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::InUse(2));
+    assert!(world.store.delete_assignment(made.id, entry()).await.unwrap());
+    assert!(!world.store.delete_assignment(made.id, entry()).await.unwrap());
     assert_eq!(world.store.overrides().await.unwrap(), [pin.clone()]);
-    assert_eq!(world.store.delete_config("web", None).await.unwrap(), Changed::InUse(1));
-    assert!(world.store.remove_override(uid(1)).await.unwrap());
-    assert!(matches!(world.store.delete_config("web", None).await.unwrap(), Changed::Done(_)));
-    let late = world.store.set_override(pin).await;
+    assert_eq!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::InUse(1));
+    assert!(world.store.remove_override(uid(1), entry()).await.unwrap());
+    assert!(matches!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::Done(_)));
+    let late = world.store.set_override(pin, entry()).await;
     assert!(matches!(late, Err(StoreError::Missing(_))), "{late:?}");
-    assert!(matches!(world.store.create_assignment(new(&config)).await, Err(StoreError::Missing(_))));
+    assert!(matches!(
+        world.store.create_assignment(new(&config), entry()).await,
+        Err(StoreError::Missing(_))
+    ));
 }
 
 /// Six agents: 1 and 2 in prod, 3 in prod and not configurable, 4 in prod and gone, 5 in prod and pinned, 6 in dev.
@@ -163,7 +166,7 @@ async fn a_preview_says_who_gets_it_and_who_does_not_and_why() {
     let revision = config.latest.id;
     world.store.place_agents(vec![(uid(2), place(ConfigState::InSync, Some(revision)))]).await.unwrap();
     let pin = Override { uid: uid(5), revision, created_by: "ada".into(), created_at: NOW };
-    world.store.set_override(pin).await.unwrap();
+    world.store.set_override(pin, entry()).await.unwrap();
     let query = PreviewQuery {
         selector: Selector::parse("env=prod").unwrap(),
         stronger: Vec::new(),

@@ -2,7 +2,7 @@
 
 use store::{Added, Changed, NewRevision, StoreError, StoredFile};
 
-use super::world::{NOW, open};
+use super::world::{NOW, entry, open};
 
 pub(crate) fn revision(hash: &[u8], body: &str) -> NewRevision {
     let file = StoredFile { name: "a.yaml".into(), content_type: "text/yaml".into(), body: body.into() };
@@ -18,7 +18,7 @@ pub(crate) fn revision(hash: &[u8], body: &str) -> NewRevision {
 #[tokio::test]
 async fn s9_a_revision_keeps_names_types_and_content_over_a_restart() {
     let world = open().await;
-    let made = world.store.create_config("web", "servers", revision(b"h1", "a: 1")).await.unwrap();
+    let made = world.store.create_config("web", "servers", revision(b"h1", "a: 1"), entry()).await.unwrap();
     assert_eq!((made.name.as_str(), made.latest.number, made.version), ("web", 1, 1));
     let world = world.restart(NOW);
     let (row, files) = world.store.revision(made.id, 1).await.unwrap().unwrap();
@@ -31,23 +31,23 @@ async fn s9_a_revision_keeps_names_types_and_content_over_a_restart() {
 #[tokio::test]
 async fn a_name_is_taken_once() {
     let world = open().await;
-    world.store.create_config("web", "", revision(b"h1", "a: 1")).await.unwrap();
-    let again = world.store.create_config("web", "", revision(b"h2", "a: 2")).await;
+    world.store.create_config("web", "", revision(b"h1", "a: 1"), entry()).await.unwrap();
+    let again = world.store.create_config("web", "", revision(b"h2", "a: 2"), entry()).await;
     assert!(matches!(again, Err(StoreError::Exists(_))));
 }
 
 #[tokio::test]
 async fn a_revision_based_on_an_older_one_is_not_written() {
     let world = open().await;
-    world.store.create_config("web", "", revision(b"h1", "a: 1")).await.unwrap();
+    world.store.create_config("web", "", revision(b"h1", "a: 1"), entry()).await.unwrap();
     let add = async |based_on, hash: &[u8]| {
-        world.store.add_revision("web", based_on, revision(hash, "a: 2")).await.unwrap()
+        world.store.add_revision("web", based_on, revision(hash, "a: 2"), entry()).await.unwrap()
     };
     assert!(matches!(add(Some(1), b"h2").await, Some(Added::Revision(row)) if row.number == 2));
     assert!(matches!(add(Some(1), b"h3").await, Some(Added::Outdated(row)) if row.number == 2));
     assert!(matches!(add(None, b"h2").await, Some(Added::Unchanged(row)) if row.number == 2));
     assert!(matches!(add(None, b"h3").await, Some(Added::Revision(row)) if row.number == 3));
-    assert_eq!(world.store.add_revision("none", None, revision(b"h", "")).await.unwrap(), None);
+    assert_eq!(world.store.add_revision("none", None, revision(b"h", ""), entry()).await.unwrap(), None);
     let config = world.store.config("web").await.unwrap().unwrap();
     assert_eq!((config.latest.number, config.version), (3, 3));
     let history = world.store.revisions(config.id, None, 10).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_revision_based_on_an_older_one_is_not_written() {
 async fn configurations_are_listed_by_name_in_pages_and_found_by_text() {
     let world = open().await;
     for name in ["c", "a_b", "b", "axb"] {
-        world.store.create_config(name, "of a kind", revision(b"h", "")).await.unwrap();
+        world.store.create_config(name, "of a kind", revision(b"h", ""), entry()).await.unwrap();
     }
     let page = world.store.configs(None, None, 3).await.unwrap();
     let names: Vec<_> = page.items.iter().map(|row| row.name.as_str()).collect();
@@ -75,11 +75,11 @@ async fn configurations_are_listed_by_name_in_pages_and_found_by_text() {
 #[tokio::test]
 async fn a_change_of_an_older_version_is_refused() {
     let world = open().await;
-    world.store.create_config("web", "old", revision(b"h1", "")).await.unwrap();
-    let describe = async |version| world.store.describe_config("web", "new", version).await.unwrap();
+    world.store.create_config("web", "old", revision(b"h1", ""), entry()).await.unwrap();
+    let describe = async |version| world.store.describe_config("web", "new", version, entry()).await.unwrap();
     assert!(matches!(describe(Some(1)).await, Changed::Done(row) if row.description == "new"));
     assert_eq!(describe(Some(1)).await, Changed::Meanwhile);
-    assert_eq!(world.store.delete_config("web", Some(1)).await.unwrap(), Changed::Meanwhile);
-    assert!(matches!(world.store.delete_config("web", Some(2)).await.unwrap(), Changed::Done(_)));
-    assert_eq!(world.store.delete_config("web", None).await.unwrap(), Changed::Unknown);
+    assert_eq!(world.store.delete_config("web", Some(1), entry()).await.unwrap(), Changed::Meanwhile);
+    assert!(matches!(world.store.delete_config("web", Some(2), entry()).await.unwrap(), Changed::Done(_)));
+    assert_eq!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::Unknown);
 }

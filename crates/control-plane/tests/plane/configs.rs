@@ -1,0 +1,317 @@
+//! Configurations from the operator's hand to the agents, through the API and over the wire.
+
+use serde_json::{Value, json};
+
+use crate::fleet::{Obedient, Operator, configurable};
+use crate::world::{World, full, uid};
+
+const GOOD: &str = "receivers: {otlp: {}}\n";
+
+fn file(body: &str) -> Value {
+    json!([{ "name": "collector.yaml", "body": body }])
+}
+
+async fn config(operator: &Operator, body: &str) {
+    operator.done("POST", "/configs", json!({ "name": "web", "files": file(body) })).await;
+}
+
+async fn revise(operator: &Operator, body: &str) {
+    operator.done("POST", "/configs/web/revisions", json!({ "files": file(body), "message": "more" })).await;
+}
+
+/// Assigns the last revision to everybody at once.
+async fn assign(operator: &Operator, more: Value) -> String {
+    let mut body = json!({ "config": "web", "selector": "", "batch_percent": 100 });
+    for (key, value) in more.as_object().unwrap() {
+        body[key] = value.clone();
+    }
+    operator.done("POST", "/assignments", body).await["id"].as_str().unwrap().to_owned()
+}
+
+fn agent(number: u8) -> String {
+    format!("/agents/{}", uid(number))
+}
+
+async fn state(operator: &Operator, number: u8, state: &str) -> Value {
+    operator.when(state, &agent(number), |agent| agent["config"]["state"] == state).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s3_an_assigned_configuration_reaches_a_connected_agent_at_once_and_its_word_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    let one = Obedient::start(&world, &world.token(), 1).await;
+    config(&operator, GOOD).await;
+    let id = assign(&operator, json!({})).await;
+    let seen = state(&operator, 1, "in sync").await;
+    assert_eq!(seen["config"]["config"], "web");
+    assert_eq!((&seen["config"]["revision"], &seen["config"]["assignment"]), (&json!(1), &json!(id)));
+    assert_eq!(seen["offered"]["files"][0]["body"], GOOD);
+    assert_eq!(one.offers(), [GOOD]);
+    let done = operator.when("the end", &format!("/assignments/{id}"), |one| one["state"] == "done").await;
+    assert_eq!((&done["settled_revision"], &done["progress"]["applied"]), (&json!(1), &json!(1)));
+    let overview = operator.done("GET", "/overview", Value::Null).await;
+    assert_eq!(overview["config"]["in_sync"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s9_what_is_assigned_survives_a_restart_and_is_not_offered_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let (token, password) = (world.token(), world.first.admin_password.clone().unwrap());
+    let operator = Operator::first(&world).await;
+    let first = Obedient::start(&world, &token, 1).await;
+    config(&operator, GOOD).await;
+    assign(&operator, json!({})).await;
+    let seen = state(&operator, 1, "in sync").await;
+    let hash = hex::decode(seen["offered"]["hash"].as_str().unwrap()).unwrap();
+    drop(first);
+    world.stop().await;
+    let world = World::start(dir.path()).await;
+    let operator = Operator::of(&world, &password).await;
+    let holds = Obedient::holding(&world, &token, 1, &hash).await;
+    let fresh = Obedient::start(&world, &token, 2).await;
+    state(&operator, 2, "in sync").await;
+    state(&operator, 1, "in sync").await;
+    assert_eq!((holds.offers(), fresh.offers()), (vec![], vec![GOOD.to_owned()]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bad_revision_touches_only_the_first_batch_and_an_older_one_repairs_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    let mut agents = Vec::new();
+    for number in 1..=10 {
+        agents.push(Obedient::start(&world, &world.token(), number).await);
+    }
+    config(&operator, GOOD).await;
+    let id = assign(&operator, json!({})).await;
+    let path = format!("/assignments/{id}");
+    operator.when("the good one", &path, |one| one["state"] == "done").await;
+    revise(&operator, "broken: {}\n").await;
+    let (status, _) = operator
+        .call("POST", &format!("{path}/revision"), json!({ "revision": 2, "batch_percent": 20 }))
+        .await;
+    assert_eq!(status, 200);
+    let paused = operator.when("the pause", &path, |one| one["state"] == "paused").await;
+    assert_eq!(paused["pause"]["kind"], "failed");
+    assert_eq!(paused["pause"]["text"], "no exporter \"broken\"");
+    assert!(paused["pause"]["agent"].is_string());
+    let paused = operator.when("figures", &path, |one| one["progress"]["failed"] == 2).await;
+    assert_eq!((&paused["progress"]["released"], &paused["progress"]["waiting"]), (&json!(2), &json!(8)));
+    let touched = |agents: &[Obedient]| agents.iter().filter(|agent| agent.offers().len() == 2).count();
+    assert_eq!(touched(&agents), 2);
+
+    // Resumed, it goes one batch further and stops again.
+    operator.done("POST", &format!("{path}/resume"), json!(null)).await;
+    operator.when("the next pause", &path, |one| one["state"] == "paused").await;
+    assert_eq!(touched(&agents), 4);
+    let failures = operator.done("GET", &format!("{path}/agents?state=failed"), Value::Null).await;
+    assert_eq!(failures["total"], 4);
+    assert_eq!(failures["items"][0]["error"], "no exporter \"broken\"");
+
+    // Rolled back, those that have it get the old one, and only they.
+    operator.done("POST", &format!("{path}/revision"), json!({ "revision": 1, "batch_percent": 100 })).await;
+    let done = operator.when("the repair", &path, |one| one["state"] == "done").await;
+    assert_eq!(done["settled_revision"], 1);
+    let repaired = agents.iter().filter(|agent| agent.offers().len() == 3).count();
+    assert_eq!((touched(&agents), repaired), (0, 4));
+    operator.when("all in sync", "/overview", |seen| seen["config"]["in_sync"] == 10).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rollout_that_makes_agents_ill_stops_and_one_that_is_aborted_stays_where_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let (token, password) = (world.token(), world.first.admin_password.clone().unwrap());
+    let operator = Operator::first(&world).await;
+    let mut agents = Vec::new();
+    for number in 1..=5 {
+        agents.push(Obedient::start(&world, &token, number).await);
+    }
+    config(&operator, "poison: {}\n").await;
+    let id = assign(&operator, json!({ "batch_percent": 20 })).await;
+    let path = format!("/assignments/{id}");
+    let paused = operator.when("the pause", &path, |one| one["state"] == "paused").await;
+    assert_eq!(paused["pause"]["kind"], "health lost");
+    operator.done("POST", &format!("{path}/abort"), json!({ "reason": "it makes them ill" })).await;
+    let (status, problem) = operator.call("POST", &format!("{path}/resume"), Value::Null).await;
+    assert_eq!((status, &problem["detail"]), (409, &json!("only a rollout that is paused can be resumed")));
+    // Nobody else gets it, over a restart too.
+    agents.clear();
+    world.stop().await;
+    let world = World::start(dir.path()).await;
+    let operator = Operator::of(&world, &password).await;
+    for number in 1..=6 {
+        agents.push(Obedient::start(&world, &token, number).await);
+    }
+    operator
+        .when("all of them", "/overview", |seen| {
+            seen["config"]["in_sync"] == 1 && seen["agents"]["connected"] == 6
+        })
+        .await;
+    let offered: usize = agents.iter().map(|agent| agent.offers().len()).sum();
+    assert_eq!(offered, 1, "the one that had it and came back without it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s10_s11_what_an_agent_gets_follows_its_description_and_ends_with_the_assignment() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    let one = Obedient::start(&world, &world.token(), 1).await;
+    config(&operator, GOOD).await;
+    let id = assign(&operator, json!({ "selector": "host.name=host-1" })).await;
+    state(&operator, 1, "in sync").await;
+    let elsewhere = assign(&operator, json!({ "selector": "host.name=elsewhere", "priority": 9 })).await;
+    state(&operator, 1, "in sync").await;
+    operator.done("DELETE", &format!("/assignments/{id}"), Value::Null).await;
+    state(&operator, 1, "unmanaged").await;
+    assert_eq!(one.offers(), [GOOD], "it runs on with what it has");
+    operator
+        .done("PATCH", &format!("/assignments/{elsewhere}"), json!({ "selector": "host.name=host-1" }))
+        .await;
+    state(&operator, 1, "in sync").await;
+    assert_eq!(one.offers().len(), 1, "it has that one already");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_assignment_that_is_cleared_takes_its_configuration_back_and_goes() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    let one = Obedient::start(&world, &world.token(), 1).await;
+    config(&operator, GOOD).await;
+    let id = assign(&operator, json!({})).await;
+    operator.when("the rollout", &format!("/assignments/{id}"), |one| one["state"] == "done").await;
+    let (status, _) = operator.call("DELETE", &format!("/assignments/{id}?clear=true"), Value::Null).await;
+    assert_eq!(status, 202);
+    operator.when("its end", "/assignments", |all| all["total"] == 0).await;
+    assert_eq!(one.offers(), [GOOD, ""]);
+    state(&operator, 1, "unmanaged").await;
+    assert_eq!(operator.call("DELETE", "/configs/web", Value::Null).await.0, 204);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s30_an_agent_that_takes_no_configuration_is_offered_none_and_the_preview_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    let mut socket = world.websocket().await;
+    socket.ask(&full(1)).await;
+    config(&operator, GOOD).await;
+    let asked = json!({ "config": "web", "selector": "" });
+    let preview = operator.done("POST", "/assignments/preview", asked).await;
+    assert_eq!(
+        (&preview["matched"], &preview["incapable"], &preview["gets"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
+    assert_eq!(preview["agents"][0]["reason"], "the agent does not accept remote configuration");
+    assign(&operator, json!({})).await;
+    let seen = state(&operator, 1, "not configurable").await;
+    assert_eq!(seen["config"]["reason"], "the agent does not accept remote configuration");
+    assert!(socket.is_quiet_for(std::time::Duration::from_millis(300)).await);
+    let listed = operator.done("GET", "/agents?config_state=not%20configurable", Value::Null).await;
+    assert_eq!(listed["total"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pinned_agent_gets_its_revision_until_it_is_let_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    let one = Obedient::start(&world, &world.token(), 1).await;
+    config(&operator, GOOD).await;
+    revise(&operator, "receivers: {}\n").await;
+    assign(&operator, json!({})).await;
+    state(&operator, 1, "in sync").await;
+    let path = format!("{}/config", agent(1));
+    operator.done("PUT", &path, json!({ "config": "web", "revision": 1 })).await;
+    let pinned = operator.when("the pin", &agent(1), |seen| seen["config"]["revision"] == 1).await;
+    assert_eq!(pinned["config"]["override"], true);
+    operator.when("its word", &agent(1), |seen| seen["config"]["state"] == "in sync").await;
+    assert_eq!(operator.call("DELETE", "/configs/web", Value::Null).await.0, 409);
+    operator.done("DELETE", &path, Value::Null).await;
+    operator
+        .when("the assignment", &agent(1), |seen| {
+            seen["config"]["revision"] == 2 && seen["config"]["state"] == "in sync"
+        })
+        .await;
+    assert_eq!(one.offers(), ["receivers: {}\n", GOOD, "receivers: {}\n"]);
+    assert_eq!(operator.call("DELETE", &path, Value::Null).await.0, 404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_when_two_write_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    config(&operator, GOOD).await;
+    let revision = |body: &str, based_on: u32| json!({ "files": file(body), "based_on": based_on });
+    let path = "/configs/web/revisions";
+    assert_eq!(operator.call("POST", path, revision("a: 1\n", 1)).await.0, 201);
+    let (status, problem) = operator.call("POST", path, revision("b: 1\n", 1)).await;
+    assert_eq!((status, &problem["type"]), (409, &json!("urn:muster:problem:changed-meanwhile")));
+    assert_eq!(operator.call("POST", path, revision("a: 1\n", 1)).await.0, 200, "the same once more");
+    let (_, tag, _) = operator.tagged("GET", "/configs/web", None, Value::Null).await;
+    let describe = |text: &str| json!({ "description": text });
+    let (status, ..) = operator.tagged("PATCH", "/configs/web", Some(&tag), describe("mine")).await;
+    assert_eq!(status, 200);
+    let (status, ..) = operator.tagged("PATCH", "/configs/web", Some(&tag), describe("yours")).await;
+    assert_eq!(status, 412);
+    let diff = operator.done("GET", "/configs/web/diff?from=1&to=2", Value::Null).await;
+    assert_eq!(diff["files"][0]["change"], "changed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_files_are_refused_with_their_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    let bomb = (0..30).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| {
+        text + &format!("a{0}: &a{0} [*a{n}, *a{n}]\n", n + 1)
+    });
+    let deep = "[".repeat(100_000);
+    let large = "a: ".to_owned() + &"x".repeat(1 << 20);
+    let cases = [
+        (json!([{ "name": "../../etc/passwd", "body": "a: 1" }]), "name"),
+        (json!([{ "name": "/etc/passwd", "body": "a: 1" }]), "name"),
+        (json!([{ "name": "a\u{0}b", "body": "a: 1" }]), "name"),
+        (json!([{ "name": "a", "body": "" }, { "name": "a", "body": "" }]), "two files"),
+        (json!([]), "at least one file"),
+        (file("a: [1"), "collector.yaml"),
+        (file(&bomb), "collector.yaml"),
+        (file(&deep), "collector.yaml"),
+        (file(&large), "bytes"),
+    ];
+    for (files, word) in cases {
+        let (status, problem) =
+            operator.call("POST", "/configs", json!({ "name": "web", "files": files })).await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert_eq!(status, 422, "{detail}");
+        assert!(detail.contains(word), "{detail}");
+        assert_eq!(problem["problems"].as_array().unwrap().is_empty(), false);
+    }
+    for name in ["", "UPPER", "a/b", "..", "-a", "ü", &"a".repeat(64)] {
+        let (status, problem) =
+            operator.call("POST", "/configs", json!({ "name": name, "files": file("a: 1") })).await;
+        assert_eq!((status, &problem["field"]), (422, &json!("name")), "{name}");
+    }
+    assert_eq!(operator.done("GET", "/configs", Value::Null).await["total"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_configuration_is_made_of_what_an_agent_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = Operator::first(&world).await;
+    let mut socket = world.websocket().await;
+    socket.ask(&configurable(1, &[])).await;
+    operator.when("the agent", &agent(1), |seen| seen["effective_config"].is_object()).await;
+    let body = json!({ "agent": uid(1).to_string(), "name": "taken" });
+    let made = operator.done("POST", "/configs/import", body).await;
+    assert_eq!(made["files"][0]["body"], "receivers:\n  otlp: {}\n");
+    assert_eq!(made["revision"], 1);
+}
