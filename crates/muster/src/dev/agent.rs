@@ -5,6 +5,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use model::config::yaml::Budget;
+use model::config::{Format, document};
 use opamp_client::{Client, Event, FileStorage, RemoteConfig};
 use opamp_proto::wire::{AgentConfigFile, AgentConfigMap};
 
@@ -14,17 +16,33 @@ use super::breath;
 const LOOK: Duration = Duration::from_secs(10);
 
 const CONFIG: &str = "\
-# The demo agent's own configuration. Offer it another one and it will run on that.
-interval: 10s
-inputs:
-  - load
-  - memory
-output:
-  endpoint: https://telemetry.invalid:4318
-  headers:
-    - name: Authorization
-      value: Bearer not-a-real-token
+# The demo agent's own configuration. Give it another one and it will run on that.
+receivers:
+  hostmetrics:
+    collection_interval: 10s
+processors:
+  batch: {}
+exporters:
+  otlphttp:
+    endpoint: https://telemetry.invalid:4318
+    headers:
+      Authorization: Bearer not-a-real-token
+service:
+  pipelines:
+    metrics:
+      receivers: [hostmetrics]
+      processors: [batch]
+      exporters: [otlphttp]
 ";
+
+/// The components that it claims to have, by the key that they stand under. Like a Collector it refuses others.
+const COMPONENTS: [(&str, &[&str]); 5] = [
+    ("receivers", &["filelog", "hostmetrics", "nop", "otlp", "prometheus"]),
+    ("processors", &["attributes", "batch", "filter", "memory_limiter", "resource", "transform"]),
+    ("exporters", &["debug", "file", "nop", "otlp", "otlphttp"]),
+    ("connectors", &["forward", "spanmetrics"]),
+    ("extensions", &["health_check", "zpages"]),
+];
 
 /// Runs the agent until its task is ended.
 pub(super) async fn run(url: &str, token: &str, state: &Path) {
@@ -69,37 +87,43 @@ fn take(client: &Client, event: Event) {
     }
 }
 
-/// Runs on a configuration that it understands, else keeps the one that it has.
-fn apply(client: &Client, hash: Bytes, config: AgentConfigMap) {
-    let problem = config.config_map.iter().find_map(|(name, file)| {
+/// Runs on a configuration that it understands, else keeps the one that it has. The empty one sends it back to its own.
+fn apply(client: &Client, hash: Bytes, offered: AgentConfigMap) {
+    let problem = offered.config_map.iter().find_map(|(name, file)| {
         let text = std::str::from_utf8(&file.body).map_err(|_| "it is no UTF-8 text".to_owned());
-        text.and_then(check).err().map(|why| format!("{name:?}: {why}"))
+        text.and_then(|text| check(Format::of(name, &file.content_type), text)).err().map(|why| {
+            match &name[..] {
+                "" => why,
+                name => format!("{name}: {why}"),
+            }
+        })
     });
     match problem {
         Some(why) => client.config_failed(hash, why),
         None => {
-            client.set_effective_config(config);
+            let is_empty = offered.config_map.is_empty();
+            client.set_effective_config(if is_empty { config(CONFIG) } else { offered });
             client.config_applied(hash);
         }
     }
 }
 
-/// Looks at a configuration as closely as a demo needs to: what no YAML reader would take is refused.
-fn check(text: &str) -> Result<(), String> {
-    for (number, line) in text.lines().enumerate() {
-        let number = number + 1;
-        if line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t') {
-            return Err(format!("line {number} is indented with a tab"));
-        }
-        let content = line.trim();
-        let is_data = !content.is_empty() && !content.starts_with(['#', '-', '{', '[', ']', '}']);
-        if is_data && !content.contains(':') {
-            return Err(format!(
-                "line {number} is neither a key with a value nor a list item: {content:.40}"
-            ));
-        }
-        if content.matches('"').count() % 2 != 0 {
-            return Err(format!("line {number} has a quote that does not end"));
+/// What a Collector with these components would refuse.
+fn check(format: Format, text: &str) -> Result<(), String> {
+    if format == Format::Other {
+        return Ok(());
+    }
+    let document =
+        document::read(format, text, 0, &mut Budget::default()).map_err(|error| error.to_string())?;
+    let Some(root) = document.root else { return Ok(()) };
+    for (area, known) in COMPONENTS {
+        for entry in root.get(area).map(|node| node.entries()).unwrap_or_default() {
+            let id = entry.key.as_str();
+            let kind = id.split('/').next().unwrap_or_default();
+            if !known.contains(&kind) {
+                let known = known.join(", ");
+                return Err(format!("{area}: there is no type {kind:?} for {id:?}, this agent has {known}"));
+            }
         }
     }
     Ok(())
@@ -128,10 +152,11 @@ mod tests {
 
     #[test]
     fn the_demo_agent_takes_its_own_configuration_and_says_what_is_wrong_with_another() {
-        assert_eq!(check(CONFIG), Ok(()));
-        assert_eq!(check(""), Ok(()));
-        assert!(check("a:\n\tb: 1").unwrap_err().starts_with("line 2 is indented with a tab"));
-        assert!(check("a: 1\nthis fails").unwrap_err().starts_with("line 2 is neither"));
-        assert!(check("a: \"x").unwrap_err().starts_with("line 1 has a quote"));
+        let yaml = |text: &str| check(Format::Yaml, text);
+        assert_eq!(yaml(CONFIG), Ok(()));
+        assert_eq!(yaml(""), Ok(()));
+        assert!(yaml("a: [1").is_err());
+        let unknown = yaml("exporters:\n  kafka/a: {}\n").unwrap_err();
+        assert!(unknown.starts_with("exporters: there is no type \"kafka\" for \"kafka/a\""), "{unknown}");
     }
 }
