@@ -1,6 +1,7 @@
 //! For tests only: peers that do exactly what they are told, also what no library would do.
 //!
-//! [`raw`] is a client on bare sockets, for tests of servers. [`FakeServer`] is a server on bare sockets, for
+//! [`raw`] is a client on bare sockets, for tests of servers; [`Obedient`] is an agent on it and [`Operator`] somebody
+//! at the API. [`FakeServer`] is a server on bare sockets, for
 //! tests of clients, and [`Peer`] one of its connections, with HTTP and WebSocket written by hand.
 
 #![allow(
@@ -13,6 +14,8 @@
 pub mod certificates;
 pub mod deadline;
 pub mod fake_server;
+pub mod obedient;
+pub mod operator;
 pub mod peer;
 pub mod raw;
 pub mod websocket;
@@ -20,5 +23,7 @@ pub mod websocket;
 pub use certificates::Authority;
 pub use deadline::{DEADLINE, soon};
 pub use fake_server::FakeServer;
+pub use obedient::Obedient;
+pub use operator::Operator;
 pub use peer::{Peer, Request};
 pub use websocket::{Frame, opcode};

@@ -238,6 +238,51 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// The next frame, however long it takes; `None` when the connection is closed or reset.
+    pub async fn wait(&mut self) -> Option<Frame> {
+        loop {
+            if let Some((frame, length)) = parse(&self.ahead) {
+                self.ahead.drain(..length);
+                return Some(frame);
+            }
+            let mut chunk = [0; 16 * 1024];
+            match self.stream.read(&mut chunk).await {
+                Ok(0) | Err(_) => return None,
+                Ok(read) => self.ahead.extend_from_slice(&chunk[..read]),
+            }
+        }
+    }
+
+    /// Writes a masked frame; whether the peer takes it.
+    pub async fn try_send(&mut self, opcode: u8, payload: &[u8]) -> bool {
+        self.stream.write_all(&frame(0x80 | opcode, payload)).await.is_ok()
+    }
+
+    /// Asks for a WebSocket; whether there is one.
+    pub async fn try_upgrade(&mut self, path: &str, headers: &[(&str, &str)]) -> bool {
+        let mut head = format!(
+            "GET {path} HTTP/1.1\r\nhost: test\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\
+             sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        );
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        if self.stream.write_all(format!("{head}\r\n").as_bytes()).await.is_err() {
+            return false;
+        }
+        loop {
+            if let Some(end) = self.ahead.windows(4).position(|four| four == b"\r\n\r\n") {
+                let head: Vec<u8> = self.ahead.drain(..end + 4).collect();
+                return head.starts_with(b"HTTP/1.1 101");
+            }
+            let mut chunk = [0; 4096];
+            match self.stream.read(&mut chunk).await {
+                Ok(0) | Err(_) => return false,
+                Ok(read) => self.ahead.extend_from_slice(&chunk[..read]),
+            }
+        }
+    }
+
     /// Whether the peer sends nothing within a time. For tests that prove that nothing is sent.
     pub async fn is_quiet_for(&mut self, time: Duration) -> bool {
         if !self.ahead.is_empty() {

@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::fleet::{Obedient, Operator, configurable};
-use crate::world::{World, full, uid};
+use testkit::obedient::{FAILURE, uid};
+use testkit::{Obedient, Operator};
+
+use crate::fleet::{agent, first, operator as log_in};
+use crate::world::{World, full};
 
 const GOOD: &str = "receivers: {otlp: {}}\n";
 
@@ -28,20 +31,27 @@ async fn assign(operator: &Operator, more: Value) -> String {
     operator.done("POST", "/assignments", body).await["id"].as_str().unwrap().to_owned()
 }
 
-fn agent(number: u8) -> String {
+/// Agents that are connected.
+async fn fleet(world: &World, operator: &Operator, token: &str, count: u32) -> Vec<Obedient> {
+    let agents = (1..=count).map(|number| agent(world, token, number)).collect();
+    operator.when("the agents", "/overview", |seen| seen["agents"]["connected"] == count).await;
+    agents
+}
+
+fn path_of(number: u32) -> String {
     format!("/agents/{}", uid(number))
 }
 
-async fn state(operator: &Operator, number: u8, state: &str) -> Value {
-    operator.when(state, &agent(number), |agent| agent["config"]["state"] == state).await
+async fn state(operator: &Operator, number: u32, state: &str) -> Value {
+    operator.when(state, &path_of(number), |agent| agent["config"]["state"] == state).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s3_an_assigned_configuration_reaches_a_connected_agent_at_once_and_its_word_is_shown() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
-    let one = Obedient::start(&world, &world.token(), 1).await;
+    let operator = first(&world).await;
+    let [one] = &fleet(&world, &operator, &world.token(), 1).await[..] else { panic!("one agent") };
     config(&operator, GOOD).await;
     let id = assign(&operator, json!({})).await;
     let seen = state(&operator, 1, "in sync").await;
@@ -60,18 +70,18 @@ async fn s9_what_is_assigned_survives_a_restart_and_is_not_offered_again() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let (token, password) = (world.token(), world.first.admin_password.clone().unwrap());
-    let operator = Operator::first(&world).await;
-    let first = Obedient::start(&world, &token, 1).await;
+    let operator = first(&world).await;
+    let before = fleet(&world, &operator, &token, 1).await;
     config(&operator, GOOD).await;
     assign(&operator, json!({})).await;
     let seen = state(&operator, 1, "in sync").await;
     let hash = hex::decode(seen["offered"]["hash"].as_str().unwrap()).unwrap();
-    drop(first);
+    drop(before);
     world.stop().await;
     let world = World::start(dir.path()).await;
-    let operator = Operator::of(&world, &password).await;
-    let holds = Obedient::holding(&world, &token, 1, &hash).await;
-    let fresh = Obedient::start(&world, &token, 2).await;
+    let operator = log_in(&world, &password).await;
+    let holds = Obedient::start(world.opamp, &token, 1, &hash);
+    let fresh = agent(&world, &token, 2);
     state(&operator, 2, "in sync").await;
     state(&operator, 1, "in sync").await;
     assert_eq!((holds.offers(), fresh.offers()), (vec![], vec![GOOD.to_owned()]));
@@ -81,11 +91,8 @@ async fn s9_what_is_assigned_survives_a_restart_and_is_not_offered_again() {
 async fn a_bad_revision_touches_only_the_first_batch_and_an_older_one_repairs_it() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
-    let mut agents = Vec::new();
-    for number in 1..=10 {
-        agents.push(Obedient::start(&world, &world.token(), number).await);
-    }
+    let operator = first(&world).await;
+    let agents = fleet(&world, &operator, &world.token(), 10).await;
     config(&operator, GOOD).await;
     let id = assign(&operator, json!({})).await;
     let path = format!("/assignments/{id}");
@@ -97,7 +104,7 @@ async fn a_bad_revision_touches_only_the_first_batch_and_an_older_one_repairs_it
     assert_eq!(status, 200);
     let paused = operator.when("the pause", &path, |one| one["state"] == "paused").await;
     assert_eq!(paused["pause"]["kind"], "failed");
-    assert_eq!(paused["pause"]["text"], "no exporter \"broken\"");
+    assert_eq!(paused["pause"]["text"], FAILURE);
     assert!(paused["pause"]["agent"].is_string());
     let paused = operator.when("figures", &path, |one| one["progress"]["failed"] == 2).await;
     assert_eq!((&paused["progress"]["released"], &paused["progress"]["waiting"]), (&json!(2), &json!(8)));
@@ -110,7 +117,7 @@ async fn a_bad_revision_touches_only_the_first_batch_and_an_older_one_repairs_it
     assert_eq!(touched(&agents), 4);
     let failures = operator.done("GET", &format!("{path}/agents?state=failed"), Value::Null).await;
     assert_eq!(failures["total"], 4);
-    assert_eq!(failures["items"][0]["error"], "no exporter \"broken\"");
+    assert_eq!(failures["items"][0]["error"], FAILURE);
 
     // Rolled back, those that have it get the old one, and only they.
     operator.done("POST", &format!("{path}/revision"), json!({ "revision": 1, "batch_percent": 100 })).await;
@@ -126,11 +133,8 @@ async fn a_rollout_that_makes_agents_ill_stops_and_one_that_is_aborted_stays_whe
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let (token, password) = (world.token(), world.first.admin_password.clone().unwrap());
-    let operator = Operator::first(&world).await;
-    let mut agents = Vec::new();
-    for number in 1..=5 {
-        agents.push(Obedient::start(&world, &token, number).await);
-    }
+    let operator = first(&world).await;
+    let mut agents = fleet(&world, &operator, &token, 5).await;
     config(&operator, "poison: {}\n").await;
     let id = assign(&operator, json!({ "batch_percent": 20 })).await;
     let path = format!("/assignments/{id}");
@@ -143,9 +147,9 @@ async fn a_rollout_that_makes_agents_ill_stops_and_one_that_is_aborted_stays_whe
     agents.clear();
     world.stop().await;
     let world = World::start(dir.path()).await;
-    let operator = Operator::of(&world, &password).await;
+    let operator = log_in(&world, &password).await;
     for number in 1..=6 {
-        agents.push(Obedient::start(&world, &token, number).await);
+        agents.push(agent(&world, &token, number));
     }
     operator
         .when("all of them", "/overview", |seen| {
@@ -160,8 +164,8 @@ async fn a_rollout_that_makes_agents_ill_stops_and_one_that_is_aborted_stays_whe
 async fn s10_s11_what_an_agent_gets_follows_its_description_and_ends_with_the_assignment() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
-    let one = Obedient::start(&world, &world.token(), 1).await;
+    let operator = first(&world).await;
+    let [one] = &fleet(&world, &operator, &world.token(), 1).await[..] else { panic!("one agent") };
     config(&operator, GOOD).await;
     let id = assign(&operator, json!({ "selector": "host.name=host-1" })).await;
     state(&operator, 1, "in sync").await;
@@ -181,8 +185,8 @@ async fn s10_s11_what_an_agent_gets_follows_its_description_and_ends_with_the_as
 async fn an_assignment_that_is_cleared_takes_its_configuration_back_and_goes() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
-    let one = Obedient::start(&world, &world.token(), 1).await;
+    let operator = first(&world).await;
+    let [one] = &fleet(&world, &operator, &world.token(), 1).await[..] else { panic!("one agent") };
     config(&operator, GOOD).await;
     let id = assign(&operator, json!({})).await;
     operator.when("the rollout", &format!("/assignments/{id}"), |one| one["state"] == "done").await;
@@ -198,7 +202,7 @@ async fn an_assignment_that_is_cleared_takes_its_configuration_back_and_goes() {
 async fn s30_an_agent_that_takes_no_configuration_is_offered_none_and_the_preview_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
+    let operator = first(&world).await;
     let mut socket = world.websocket().await;
     socket.ask(&full(1)).await;
     config(&operator, GOOD).await;
@@ -210,7 +214,10 @@ async fn s30_an_agent_that_takes_no_configuration_is_offered_none_and_the_previe
     );
     assert_eq!(preview["agents"][0]["reason"], "the agent does not accept remote configuration");
     assign(&operator, json!({})).await;
-    let seen = state(&operator, 1, "not configurable").await;
+    let seen = {
+        let path = format!("/agents/{}", crate::world::uid(1));
+        operator.when("its state", &path, |agent| agent["config"]["state"] == "not configurable").await
+    };
     assert_eq!(seen["config"]["reason"], "the agent does not accept remote configuration");
     assert!(socket.is_quiet_for(std::time::Duration::from_millis(300)).await);
     let listed = operator.done("GET", "/agents?config_state=not%20configurable", Value::Null).await;
@@ -221,21 +228,21 @@ async fn s30_an_agent_that_takes_no_configuration_is_offered_none_and_the_previe
 async fn a_pinned_agent_gets_its_revision_until_it_is_let_go() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
-    let one = Obedient::start(&world, &world.token(), 1).await;
+    let operator = first(&world).await;
+    let [one] = &fleet(&world, &operator, &world.token(), 1).await[..] else { panic!("one agent") };
     config(&operator, GOOD).await;
     revise(&operator, "receivers: {}\n").await;
     assign(&operator, json!({})).await;
     state(&operator, 1, "in sync").await;
-    let path = format!("{}/config", agent(1));
+    let path = format!("{}/config", path_of(1));
     operator.done("PUT", &path, json!({ "config": "web", "revision": 1 })).await;
-    let pinned = operator.when("the pin", &agent(1), |seen| seen["config"]["revision"] == 1).await;
+    let pinned = operator.when("the pin", &path_of(1), |seen| seen["config"]["revision"] == 1).await;
     assert_eq!(pinned["config"]["override"], true);
-    operator.when("its word", &agent(1), |seen| seen["config"]["state"] == "in sync").await;
+    operator.when("its word", &path_of(1), |seen| seen["config"]["state"] == "in sync").await;
     assert_eq!(operator.call("DELETE", "/configs/web", Value::Null).await.0, 409);
     operator.done("DELETE", &path, Value::Null).await;
     operator
-        .when("the assignment", &agent(1), |seen| {
+        .when("the assignment", &path_of(1), |seen| {
             seen["config"]["revision"] == 2 && seen["config"]["state"] == "in sync"
         })
         .await;
@@ -247,7 +254,7 @@ async fn a_pinned_agent_gets_its_revision_until_it_is_let_go() {
 async fn nothing_is_lost_when_two_write_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
+    let operator = first(&world).await;
     config(&operator, GOOD).await;
     let revision = |body: &str, based_on: u32| json!({ "files": file(body), "based_on": based_on });
     let path = "/configs/web/revisions";
@@ -269,7 +276,7 @@ async fn nothing_is_lost_when_two_write_at_once() {
 async fn hostile_files_are_refused_with_their_place() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
+    let operator = first(&world).await;
     let bomb = (0..30).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| {
         text + &format!("a{0}: &a{0} [*a{n}, *a{n}]\n", n + 1)
     });
@@ -306,12 +313,11 @@ async fn hostile_files_are_refused_with_their_place() {
 async fn a_configuration_is_made_of_what_an_agent_runs() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
-    let operator = Operator::first(&world).await;
-    let mut socket = world.websocket().await;
-    socket.ask(&configurable(1, &[])).await;
-    operator.when("the agent", &agent(1), |seen| seen["effective_config"].is_object()).await;
+    let operator = first(&world).await;
+    let _agents = fleet(&world, &operator, &world.token(), 1).await;
+    operator.when("the agent", &path_of(1), |seen| seen["effective_config"].is_object()).await;
     let body = json!({ "agent": uid(1).to_string(), "name": "taken" });
     let made = operator.done("POST", "/configs/import", body).await;
-    assert_eq!(made["files"][0]["body"], "receivers:\n  otlp: {}\n");
+    assert_eq!(made["files"][0]["body"], "receivers: {}\n");
     assert_eq!(made["revision"], 1);
 }

@@ -8,5 +8,6 @@ mod dev;
 mod first_start;
 mod flags;
 mod process;
+mod rollout;
 mod secrets;
 mod store_failure;

@@ -74,12 +74,24 @@ impl Place {
         self.start(self.command(&[&fixed[..], args].concat()))
     }
 
+    /// The same at these addresses (OpAMP, console), with a log of warnings only: for many agents.
+    pub(crate) fn quiet_server(&self, addresses: &[&str; 2]) -> Server {
+        let [opamp, console] = addresses;
+        let args =
+            ["server", "--data-dir", "data", "--opamp-listen", opamp, "--listen", console, "--insecure-http"];
+        self.start_with(self.command(&args), "warn")
+    }
+
     /// Starts a command that serves and waits until it is ready.
-    pub(crate) fn start(&self, mut command: Command) -> Server {
+    pub(crate) fn start(&self, command: Command) -> Server {
+        self.start_with(command, "trace,hyper=info,h2=info,mio=info")
+    }
+
+    fn start_with(&self, mut command: Command, log_filter: &str) -> Server {
         let number = std::fs::read_dir(self.dir.path()).unwrap().count();
         let [ready_file, log, out] =
             ["ready", "log", "out"].map(|name| self.path(&format!("{name}-{number}")));
-        command.env("MUSTER_READY_FILE", &ready_file).env("RUST_LOG", "trace,hyper=info,h2=info,mio=info");
+        command.env("MUSTER_READY_FILE", &ready_file).env("RUST_LOG", log_filter);
         command.stdout(std::fs::File::create(&out).unwrap()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // Through this process: limits that a test sets for the server must not stop its log.
@@ -115,6 +127,11 @@ impl Server {
     pub(crate) fn opamp(&self) -> std::net::SocketAddr {
         let rest = self.ready.opamp.split_once("://").unwrap().1;
         rest.split('/').next().unwrap().parse().unwrap()
+    }
+
+    /// Host and port of console and API.
+    pub(crate) fn console(&self) -> std::net::SocketAddr {
+        self.ready.console.split_once("://").unwrap().1.parse().unwrap()
     }
 
     /// Sends a signal.
