@@ -11,6 +11,7 @@ mod load;
 mod measure;
 mod message;
 mod process;
+mod push;
 mod server;
 mod stream;
 mod table;
@@ -64,10 +65,13 @@ struct LoadArgs {
     /// Password of the user `admin`
     #[arg(long, env = "MUSTER_BENCH_PASSWORD", hide_env_values = true)]
     api_password: Option<String>,
+    /// Where the yardstick is told to push a configuration to all of its agents
+    #[arg(long, requires = "url")]
+    push_url: Option<String>,
     /// Start the server with TLS
     #[arg(long, conflicts_with = "url")]
     tls: bool,
-    /// Agents at the same time [default: by mode: idle 5000, fleet 15000, joins 64, else 256]
+    /// Agents at the same time [default: by mode: idle 5000, fleet 15000, push 2000, joins 64, else 256]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     agents: Option<u32>,
     /// Seconds of load [default: 5, fleet 60]
@@ -153,6 +157,10 @@ async fn measured(args: &LoadArgs) -> anyhow::Result<Figures> {
         interval: Duration::from_secs(args.interval.into()),
         server: pid.map(Process::new).transpose()?,
         api,
+        control: match &args.push_url {
+            Some(url) => Some(Target::new(url, None, None, args.yes)?),
+            None => None,
+        },
     };
     measure::run(plan).await
 }

@@ -36,6 +36,8 @@ struct Seen {
     offers: Vec<String>,
     /// What it has.
     held: Option<RemoteConfigStatus>,
+    /// What it runs.
+    runs: String,
     ill: bool,
 }
 
@@ -46,10 +48,11 @@ impl Drop for Obedient {
 }
 
 impl Obedient {
-    /// Starts agent `number`, which shows this enrolment token. `held`: the hash of a configuration that it has.
-    pub fn start(server: SocketAddr, token: &str, number: u32, held: &[u8]) -> Self {
-        let held = (!held.is_empty()).then(|| status(held.to_vec().into(), false));
-        let seen = Arc::new(Mutex::new(Seen { held, ..Seen::default() }));
+    /// Starts agent `number`, which shows this enrolment token. `held`: hash and body of a configuration that it has.
+    pub fn start(server: SocketAddr, token: &str, number: u32, held: Option<(&[u8], &str)>) -> Self {
+        let runs = held.map_or("receivers: {}\n", |(_, body)| body).to_owned();
+        let held = held.map(|(hash, _)| status(hash.to_vec().into(), false));
+        let seen = Arc::new(Mutex::new(Seen { held, runs, ..Seen::default() }));
         let task = tokio::spawn(live(server, format!("Bearer {token}"), number, seen.clone()));
         Self { seen, task }
     }
@@ -107,8 +110,6 @@ async fn session(socket: &mut Connection, number: u32, seen: &Mutex<Seen>) {
 }
 
 fn full(number: u32, seen: &Seen) -> AgentToServer {
-    let file = AgentConfigFile { body: Bytes::from_static(b"receivers: {}\n"), ..AgentConfigFile::default() };
-    let files = AgentConfigMap { config_map: [(String::new(), file)].into() };
     AgentToServer {
         agent_description: Some(AgentDescription {
             identifying_attributes: vec![
@@ -117,7 +118,6 @@ fn full(number: u32, seen: &Seen) -> AgentToServer {
             ],
             non_identifying_attributes: vec![attribute("host.name", format!("host-{number}"))],
         }),
-        effective_config: Some(EffectiveConfig { config_map: Some(files) }),
         ..report(number, seen)
     }
 }
@@ -135,11 +135,14 @@ fn report(number: u32, seen: &Seen) -> AgentToServer {
         Bit::AcceptsRemoteConfig,
         Bit::ReportsRemoteConfig,
     ];
+    let file = AgentConfigFile { body: seen.runs.clone().into(), ..AgentConfigFile::default() };
+    let files = AgentConfigMap { config_map: [(String::new(), file)].into() };
     AgentToServer {
         instance_uid: uid(number).to_bytes(),
         capabilities: bits.iter().fold(0, |bits, bit| bits | *bit as u64),
         health: Some(ComponentHealth { healthy: !seen.ill, ..ComponentHealth::default() }),
         remote_config_status: seen.held.clone(),
+        effective_config: Some(EffectiveConfig { config_map: Some(files) }),
         ..AgentToServer::default()
     }
 }
@@ -162,6 +165,9 @@ fn obey(number: u32, message: ServerToAgent, seen: &Mutex<Seen>) -> Option<Agent
     let body = body.unwrap_or_default();
     seen.held = Some(status(offer.config_hash, body.contains("broken")));
     seen.ill = body.contains("poison");
+    if !body.contains("broken") {
+        seen.runs.clone_from(&body);
+    }
     seen.offers.push(body);
     Some(if message.flags & 1 != 0 { full(number, &seen) } else { report(number, &seen) })
 }

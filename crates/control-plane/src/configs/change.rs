@@ -80,7 +80,7 @@ impl Configs {
             .await?;
         let mut next = Plan::clone(&plan);
         next.put(made.clone());
-        self.take_over(server, next, made.id).await?;
+        self.take_over(server, next, made.id, Reach::Everybody).await?;
         Ok(made)
     }
 
@@ -227,7 +227,7 @@ impl Configs {
         self.store.delete_assignment(id, by.with(Some(told(&plan, from)), None)).await?;
         let mut next = Plan::clone(&plan);
         next.remove(id);
-        self.take_over(server, next, id).await?;
+        self.take_over(server, next, id, Reach::Everybody).await?;
         Ok(())
     }
 
@@ -322,7 +322,12 @@ impl Configs {
         let changed =
             self.store.change_assignment(change.clone(), entry).await?.ok_or(ChangeError::Meanwhile)?;
         next.apply(&change, changed.clone());
-        self.take_over(server, next, changed.id).await?;
+        let before = plan.assignment(changed.id).map(|one| (&one.selector, one.priority));
+        let reach = match before == Some((&changed.selector, changed.priority)) {
+            true => Reach::ItsOwn,
+            false => Reach::Everybody,
+        };
+        self.take_over(server, next, changed.id, reach).await?;
         Ok(changed)
     }
 
@@ -331,23 +336,30 @@ impl Configs {
         server: &Server<Endpoint>,
         mut next: Plan,
         id: AssignmentId,
+        reach: Reach,
     ) -> Result<(), StoreError> {
         next.learn(&self.store).await?;
         self.set_plan(next);
         self.hub.assignments_changed([id]);
-        self.decide_all(server).await;
+        match reach {
+            Reach::Everybody => self.decide_all(server).await,
+            Reach::ItsOwn => self.refresh_all(server, id).await,
+        }
         Ok(())
     }
 
-    /// Decides about every live agent anew: some milliseconds for each thousand, not on a thread that answers.
+    /// Decides about every live agent anew: some milliseconds for each thousand.
     pub(super) async fn decide_all(&self, server: &Server<Endpoint>) {
-        let agents = {
-            let mut agents: Vec<Arc<LiveAgent>> = Vec::with_capacity(server.agents().len());
-            server.agents().for_each(|agent| agents.push(agent.clone()));
-            agents
-        };
-        for some in agents.chunks(256) {
+        for some in live(server).chunks(256) {
             some.iter().for_each(|agent| self.decide(agent, None));
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The same for the agents about which an assignment decides, where it decides about the same ones as before.
+    pub(super) async fn refresh_all(&self, server: &Server<Endpoint>, id: AssignmentId) {
+        for some in live(server).chunks(1024) {
+            some.iter().for_each(|agent| self.refresh(agent, id));
             tokio::task::yield_now().await;
         }
     }
@@ -376,6 +388,21 @@ pub(super) fn told(plan: &Plan, assignment: &Assignment) -> Value {
             "text": fault.text,
         })),
     })
+}
+
+/// Whom a change of an assignment concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Anybody: whom it matches changed.
+    Everybody,
+    /// The agents about which it decides already.
+    ItsOwn,
+}
+
+fn live(server: &Server<Endpoint>) -> Vec<Arc<LiveAgent>> {
+    let mut agents = Vec::with_capacity(server.agents().len());
+    server.agents().for_each(|agent| agents.push(agent.clone()));
+    agents
 }
 
 fn find(plan: &Plan, id: AssignmentId, version: Option<u64>) -> Result<&Assignment, ChangeError> {

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use model::assignment::{Desired, Standing};
+use model::{AssignmentId, ConfigState, RevisionId};
+use opamp_proto::server::OfferState;
 use opamp_proto::{Part, glance};
 use opamp_server::StatusReport;
 
@@ -53,10 +55,30 @@ impl Configs {
         if let Some(status) = report.and_then(|report| report.raw(Part::RemoteConfigStatus)) {
             placed.say(status);
         }
-        placed.desired = plan.desired(agent.instance_uid(), &attributes);
+        placed.winner = plan.winner(agent.instance_uid(), &attributes);
+        let desired = plan.desired(agent.instance_uid(), placed.winner);
+        placed.drifted &= desired == placed.desired;
+        placed.desired = desired;
         self.offer(agent, &plan, placed.desired);
+        placed.reports_anew |= report.is_some_and(|report| runs_offer(agent, report));
         self.settle(agent, &plan, &mut placed);
         *slot = placed.is_needed().then_some(placed);
+    }
+
+    /// Decides anew what an agent is to run about which this assignment decides: its revisions are others now, and
+    /// whom it matches is the same.
+    pub(super) fn refresh(&self, agent: &Arc<LiveAgent>, id: AssignmentId) {
+        let mut slot = agent.data().placed();
+        let Some(placed) = slot.as_mut().filter(|placed| placed.winner == Some(id)) else { return };
+        let plan = self.plan();
+        let desired = plan.desired(agent.instance_uid(), placed.winner);
+        if desired == placed.desired {
+            return;
+        }
+        placed.desired = desired;
+        placed.drifted = false;
+        self.offer(agent, &plan, desired);
+        self.settle(agent, &plan, placed);
     }
 
     /// An agent said how it fares; what it is to run stays as it is.
@@ -66,6 +88,7 @@ impl Configs {
         if let Some(status) = report.raw(Part::RemoteConfigStatus) {
             placed.say(status);
         }
+        placed.reports_anew |= runs_offer(agent, report);
         let plan = self.plan();
         self.settle(agent, &plan, placed);
         if placed.desired.assignment().is_some() {
@@ -93,6 +116,25 @@ impl Configs {
         }
     }
 
+    /// What an agent is to run, if it says that it does and its effective configuration was not compared with that yet.
+    pub(super) fn to_compare(&self, agent: &Arc<LiveAgent>) -> Option<RevisionId> {
+        let mut slot = agent.data().placed();
+        let placed = slot.as_mut()?;
+        let says_so = matches!(placed.place.state, ConfigState::InSync | ConfigState::Drifted);
+        let wanted = placed.desired.revision().filter(|_| placed.reports_anew && says_so);
+        placed.reports_anew &= wanted.is_none();
+        wanted
+    }
+
+    /// The effective configuration was compared.
+    pub(super) fn compared(&self, agent: &Arc<LiveAgent>, revision: RevisionId, drifted: bool) {
+        let mut slot = agent.data().placed();
+        if let Some(placed) = slot.as_mut().filter(|placed| placed.desired.revision() == Some(revision)) {
+            placed.drifted = drifted;
+            self.settle(agent, &self.plan(), placed);
+        }
+    }
+
     /// How far an agent is with what it is to run, and whether it is well.
     pub(super) fn standing(&self, agent: &Arc<LiveAgent>) -> Option<(Standing, Option<bool>)> {
         let slot = agent.data().placed();
@@ -101,4 +143,13 @@ impl Configs {
         let standing = agent.read(|session| placed.standing(&plan, session))?;
         Some((standing, agent.data().health()))
     }
+}
+
+/// Whether a report has the effective configuration of an agent that was told what to run: what it ran before says
+/// nothing about that.
+fn runs_offer(agent: &LiveAgent, report: &StatusReport<'_>) -> bool {
+    use OfferState as O;
+    let was_told = |state| matches!(state, O::Sent { .. } | O::Settled { .. });
+    report.raw(Part::EffectiveConfig).is_some()
+        && agent.read(|session| session.offered().is_some_and(|(_, state)| was_told(state)))
 }

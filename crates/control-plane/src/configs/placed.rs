@@ -3,7 +3,7 @@
 
 use model::assignment::standing::{config_state, standing};
 use model::assignment::{Desired, Held, Standing};
-use model::{Attributes, ConfigState, Place, RemoteConfigStatus};
+use model::{AssignmentId, Attributes, ConfigState, Place, RemoteConfigStatus};
 use opamp_proto::Part;
 use opamp_proto::server::{OfferState, ServerSession};
 use opamp_proto::wire::{AgentDescription, Message as _, RemoteConfigStatus as WireStatus};
@@ -16,12 +16,16 @@ const MAX_REASON: usize = 512;
 /// Kept with a live agent.
 #[derive(Debug)]
 pub(crate) struct Placed {
+    /// The assignment that decides, unless it is pinned.
+    pub(super) winner: Option<AssignmentId>,
     /// What it is to run.
     pub(super) desired: Desired,
     /// How far it is.
     pub(super) place: Place,
     /// Whether it was found to run something else than it says.
     pub(super) drifted: bool,
+    /// Whether it reported an effective configuration that was not compared yet.
+    pub(super) reports_anew: bool,
     /// What it says of the configuration that it received last.
     status: RemoteConfigStatus,
     error: String,
@@ -33,9 +37,11 @@ impl Placed {
     /// Nothing is known.
     pub(super) const fn new() -> Self {
         Self {
+            winner: None,
             desired: Desired::Unmanaged,
             place: Place::UNMANAGED,
             drifted: false,
+            reports_anew: false,
             status: RemoteConfigStatus::Unset,
             error: String::new(),
             attributes: None,
@@ -49,7 +55,7 @@ impl Placed {
 
     /// Whether it is worth keeping.
     pub(super) fn is_needed(&self) -> bool {
-        self.attributes.is_some() || self.desired != Desired::Unmanaged
+        self.attributes.is_some() || self.winner.is_some() || self.desired != Desired::Unmanaged
     }
 
     /// Notes a description as it came; `kept`: the session has it whole.
@@ -119,6 +125,7 @@ impl Placed {
         match (state, self.desired) {
             (ConfigState::Failed, _) if self.error.is_empty() => "the agent gives no reason".to_owned(),
             (ConfigState::Failed, _) => self.error.clone(),
+            (ConfigState::Drifted, _) => "its effective configuration says otherwise".to_owned(),
             (ConfigState::Offered, _) if given_up => "no answer to any of six offers".to_owned(),
             (ConfigState::NotConfigurable, _) => "the agent does not accept remote configuration".to_owned(),
             (ConfigState::Unmanaged, Desired::Waiting(_)) => "its turn has not come".to_owned(),

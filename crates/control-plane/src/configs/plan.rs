@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::assignment::{Desired, desired, desired::order};
+use model::config::{ConfigFile, ConfigFiles};
 use model::{Assignment, AssignmentId, Attribute, Attributes, Grant, RevisionId};
 use opamp_proto::InstanceUid;
 use opamp_proto::server::ConfigOffer;
@@ -21,6 +22,8 @@ pub(crate) struct Known {
     pub(crate) number: u32,
     /// Encoded once for all.
     pub(crate) offer: Arc<ConfigOffer>,
+    /// Its files, to be compared with what agents run.
+    pub(crate) files: Option<ConfigFiles>,
 }
 
 type Grants = HashMap<InstanceUid, Grant>;
@@ -29,6 +32,8 @@ type Grants = HashMap<InstanceUid, Grant>;
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     assignments: Arc<[Assignment]>,
+    /// Where each assignment stands among them.
+    places: Arc<HashMap<AssignmentId, usize>>,
     grants: HashMap<AssignmentId, Arc<Grants>>,
     overrides: Arc<HashMap<InstanceUid, Override>>,
     labels: Arc<HashMap<InstanceUid, Arc<Labels>>>,
@@ -44,6 +49,7 @@ impl Plan {
     pub(crate) async fn load(store: &Store) -> Result<Self, StoreError> {
         let mut plan = Self {
             assignments: Arc::new([]),
+            places: Arc::default(),
             grants: HashMap::new(),
             overrides: Arc::default(),
             labels: Arc::default(),
@@ -63,6 +69,7 @@ impl Plan {
 
     fn set_assignments(&mut self, mut assignments: Vec<Assignment>) {
         order(&mut assignments);
+        self.places = Arc::new(assignments.iter().enumerate().map(|(place, one)| (one.id, place)).collect());
         self.assignments = assignments.into();
     }
 
@@ -80,8 +87,9 @@ impl Plan {
             // What is named in the database is there: it could not have been removed.
             let (config, row, files) =
                 store.revision_by_id(id).await?.ok_or(StoreError::Missing("a revision"))?;
+            let readable = readable(&files);
             let offer = ConfigOffer::new(config_map(files));
-            self.revisions.insert(id, Arc::new(Known { config, number: row.number, offer }));
+            self.revisions.insert(id, Arc::new(Known { config, number: row.number, offer, files: readable }));
         }
         Ok(())
     }
@@ -91,13 +99,18 @@ impl Plan {
         self.assignments.is_empty() && self.overrides.is_empty()
     }
 
-    /// What an agent with these attributes is to run.
-    pub(crate) fn desired(&self, uid: InstanceUid, attributes: &Attributes) -> Desired {
+    /// The assignment that decides about an agent with these attributes, unless it is pinned.
+    pub(crate) fn winner(&self, uid: InstanceUid, attributes: &Attributes) -> Option<AssignmentId> {
         let labelled = self.labels.get(&uid).map(|labels| with_labels(attributes, labels));
         let attributes = labelled.as_ref().unwrap_or(attributes);
-        let matching = self.assignments.iter().filter(|one| one.selector.matches(attributes));
+        self.assignments.iter().find(|one| one.selector.matches(attributes)).map(|one| one.id)
+    }
+
+    /// What an agent is to run about which this assignment decides.
+    pub(crate) fn desired(&self, uid: InstanceUid, winner: Option<AssignmentId>) -> Desired {
         let pinned = self.overrides.get(&uid).map(|one| one.revision);
-        desired(pinned, matching, |id| self.grant(id, uid).map(|grant| grant.revision))
+        let winner = winner.and_then(|id| self.assignment(id));
+        desired(pinned, winner.into_iter(), |id| self.grant(id, uid).map(|grant| grant.revision))
     }
 
     /// What an agent is offered when it is to run this.
@@ -116,7 +129,7 @@ impl Plan {
 
     /// An assignment.
     pub(crate) fn assignment(&self, id: AssignmentId) -> Option<&Assignment> {
-        self.assignments.iter().find(|one| one.id == id)
+        self.assignments.get(*self.places.get(&id)?)
     }
 
     /// A revision that somebody is to run.
@@ -197,6 +210,15 @@ fn with_labels(attributes: &Attributes, labels: &Labels) -> Attributes {
     let labels = labels.iter().map(|(key, value)| Attribute::new(key.as_str(), value.as_str().into()));
     both.non_identifying.extend(labels);
     both
+}
+
+/// The files as they were checked when they were stored.
+fn readable(files: &[StoredFile]) -> Option<ConfigFiles> {
+    let files = files.iter().map(|file| {
+        let body = String::from_utf8_lossy(&file.body).into_owned();
+        ConfigFile::new(file.name.as_str(), Some(file.content_type.clone()), body)
+    });
+    ConfigFiles::try_new(files).ok()
 }
 
 /// The files as the wire has them.

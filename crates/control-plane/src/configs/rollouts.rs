@@ -2,18 +2,21 @@
 //! pure machine of each rollout say what comes next. A batch is durable before its offers leave: after a crash the
 //! same agents are offered the same revision, and nobody else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use model::assignment::{Desired, Fault, Rollout, Standing, Step};
+use model::config::drift;
 use model::{Assignment, AssignmentId, AssignmentState, ConfigState, Grant, Place, RevisionId, UnixMillis};
-use opamp_proto::InstanceUid;
-use opamp_proto::wire::AgentCapabilities as Bit;
+use opamp_proto::wire::{AgentCapabilities as Bit, EffectiveConfig, Message as _};
+use opamp_proto::{InstanceUid, Part};
 use opamp_server::Server;
 use store::{AssignmentChange, AuditEntry, Store, StoreError};
 
 use super::change::told;
+use super::plan::Known;
 use super::{Configs, Plan};
 use crate::clock;
 use crate::events::Hub;
@@ -23,6 +26,8 @@ use crate::opamp::{Endpoint, LiveAgent};
 const COLLECT: Duration = Duration::from_millis(200);
 /// Rollouts are looked at at least so often: silence is no news.
 const LOOK: Duration = Duration::from_secs(2);
+/// Effective configurations that are compared in one turn: each takes a fraction of a millisecond, and nobody waits.
+const COMPARED: usize = 100;
 /// Agents written in one go.
 const WRITE_CHUNK: usize = 1000;
 
@@ -35,6 +40,8 @@ pub(crate) struct Rollouts {
     pub(crate) hub: Arc<Hub>,
     /// The machine of each rollout under way, with the target that it was made for.
     running: HashMap<AssignmentId, (RevisionId, Rollout)>,
+    /// Agents whose effective configuration is to be compared with what they were given.
+    comparing: VecDeque<InstanceUid>,
     /// Before this nobody could answer this server.
     started: UnixMillis,
 }
@@ -42,7 +49,15 @@ pub(crate) struct Rollouts {
 impl Rollouts {
     /// A task that has not begun.
     pub(crate) fn new(configs: Arc<Configs>, server: Server<Endpoint>, store: Store, hub: Arc<Hub>) -> Self {
-        Self { configs, server, store, hub, running: HashMap::new(), started: clock::now() }
+        Self {
+            configs,
+            server,
+            store,
+            hub,
+            running: HashMap::new(),
+            comparing: VecDeque::new(),
+            started: clock::now(),
+        }
     }
 
     /// Runs for good.
@@ -57,6 +72,7 @@ impl Rollouts {
                 self.hear(uid, &mut places);
             }
             self.write_down(&mut places).await;
+            self.compare_some().await;
             if let Err(error) = self.turn().await {
                 // What was not written was not done; the next turn tries again.
                 tracing::warn!(error = &error as &dyn std::error::Error, "rollouts wait for the database");
@@ -76,6 +92,9 @@ impl Rollouts {
             }
         }
         places.insert(uid, place);
+        if agent.data().placed().as_ref().is_some_and(|placed| placed.reports_anew) {
+            self.comparing.push_back(uid);
+        }
     }
 
     /// Writes what was decided; what the store does not take waits.
@@ -90,6 +109,30 @@ impl Rollouts {
             }
             uids.iter().for_each(|uid| drop(places.remove(uid)));
             self.hub.changed(uids);
+        }
+    }
+
+    /// Looks for drift where an agent reported what it runs. What it reported may not be stored yet: then it waits.
+    async fn compare_some(&mut self) {
+        let plan = self.configs.plan();
+        for _ in 0..self.comparing.len().min(COMPARED) {
+            let Some(uid) = self.comparing.pop_front() else { return };
+            let Some(agent) = self.server.agents().get(uid) else { continue };
+            let Some(revision) = self.configs.to_compare(&agent) else { continue };
+            let Some(known) = plan.revision(revision).cloned() else { continue };
+            let Ok(Some(effective)) = self.store.effective_config(uid).await else { continue };
+            let is_current = agent
+                .read(|session| session.part(Part::EffectiveConfig).is_some_and(|kept| kept.is(&effective)));
+            if !is_current {
+                if let Some(placed) = agent.data().placed().as_mut() {
+                    placed.reports_anew = true;
+                }
+                self.comparing.push_back(uid);
+                continue;
+            }
+            let compare = move || drifts(&known, &effective);
+            let drifted = tokio::task::spawn_blocking(compare).await.unwrap_or(false);
+            self.configs.compared(&agent, revision, drifted);
         }
     }
 
@@ -196,10 +239,10 @@ impl Rollouts {
         configs.set_plan(next);
         self.hub.assignments_changed([id]);
         match change.settle {
-            true => configs.decide_all(&self.server).await,
+            true => configs.refresh_all(&self.server, id).await,
             false => change.grant.iter().for_each(|(uid, _)| {
                 if let Some(agent) = self.server.agents().get(*uid) {
-                    configs.decide(&agent, None);
+                    configs.refresh(&agent, id);
                 }
             }),
         }
@@ -290,6 +333,13 @@ fn spread(uid: InstanceUid, id: AssignmentId) -> u64 {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
     hash
+}
+
+/// Whether an agent that says that it runs a revision runs something else.
+fn drifts(known: &Known, effective: &Bytes) -> bool {
+    let effective = EffectiveConfig::decode(effective.clone()).ok().and_then(|config| config.config_map);
+    let found = known.files.as_ref().zip(effective).and_then(|(files, effective)| drift(files, &effective));
+    found.is_some_and(|found| !found.is_empty())
 }
 
 fn release(

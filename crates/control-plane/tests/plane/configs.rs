@@ -1,5 +1,6 @@
 //! Configurations from the operator's hand to the agents, through the API and over the wire.
 
+use opamp_proto::wire::{AgentCapabilities as Bit, AgentToServer, RemoteConfigStatus, RemoteConfigStatuses};
 use serde_json::{Value, json};
 
 use testkit::obedient::{FAILURE, uid};
@@ -80,7 +81,7 @@ async fn s9_what_is_assigned_survives_a_restart_and_is_not_offered_again() {
     world.stop().await;
     let world = World::start(dir.path()).await;
     let operator = log_in(&world, &password).await;
-    let holds = Obedient::start(world.opamp, &token, 1, &hash);
+    let holds = Obedient::start(world.opamp, &token, 1, Some((&hash, GOOD)));
     let fresh = agent(&world, &token, 2);
     state(&operator, 2, "in sync").await;
     state(&operator, 1, "in sync").await;
@@ -320,4 +321,43 @@ async fn a_configuration_is_made_of_what_an_agent_runs() {
     let made = operator.done("POST", "/configs/import", body).await;
     assert_eq!(made["files"][0]["body"], "receivers: {}\n");
     assert_eq!(made["revision"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_runs_something_else_than_it_says_has_drifted() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = first(&world).await;
+    config(&operator, "exporters: {otlp: {endpoint: \"a:1\"}}\n").await;
+    let id = assign(&operator, json!({})).await;
+    operator.when("nobody to wait for", &format!("/assignments/{id}"), |one| one["state"] == "done").await;
+    let mut socket = world.websocket().await;
+    let bits = Bit::AcceptsRemoteConfig as u64 | Bit::ReportsRemoteConfig as u64;
+    let report = AgentToServer { capabilities: full(1).capabilities | bits, ..full(1) };
+    let hash = socket.ask(&report).await.remote_config.unwrap().config_hash;
+    let says = |sequence_num, runs: &str| AgentToServer {
+        instance_uid: report.instance_uid.clone(),
+        capabilities: report.capabilities,
+        sequence_num,
+        effective_config: Some(crate::world::config("", runs)),
+        remote_config_status: Some(RemoteConfigStatus {
+            last_remote_config_hash: hash.clone(),
+            status: RemoteConfigStatuses::Applied.into(),
+            ..RemoteConfigStatus::default()
+        }),
+        ..AgentToServer::default()
+    };
+    let path = format!("/agents/{}", crate::world::uid(1));
+    socket.ask(&says(1, "exporters: {otlp: {endpoint: \"a:1\"}}\nextensions: {}\n")).await;
+    // What the agent adds is no drift.
+    let runs_it = |agent: &Value| agent["config"]["state"] == "in sync" && agent["drift"] == json!([]);
+    operator.when("its word", &path, runs_it).await;
+    socket.ask(&says(2, "exporters: {otlp: {endpoint: \"b:2\"}}\n")).await;
+    let drifted = |agent: &Value| agent["config"]["state"] == "drifted";
+    let seen = operator.when("the drift", &path, drifted).await;
+    let expected = json!([{ "path": "exporters.otlp.endpoint", "offered": "a:1", "effective": "b:2" }]);
+    assert_eq!(seen["drift"], expected);
+    operator.when("its figure", "/overview", |seen| seen["config"]["drifted"] == 1).await;
+    socket.ask(&says(3, "exporters: {otlp: {endpoint: \"a:1\"}}\n")).await;
+    operator.when("the repair", &path, |agent| agent["config"]["state"] == "in sync").await;
 }

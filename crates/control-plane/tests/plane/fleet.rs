@@ -16,5 +16,5 @@ pub(crate) async fn first(world: &World) -> Operator {
 
 /// An agent that does what it is offered.
 pub(crate) fn agent(world: &World, token: &str, number: u32) -> Obedient {
-    Obedient::start(world.opamp, token, number, &[])
+    Obedient::start(world.opamp, token, number, None)
 }

@@ -84,6 +84,35 @@ impl Agent {
         }
     }
 
+    /// Waits for the server's next message. If it offers a configuration, the agent says that it runs with it, and that
+    /// is true.
+    pub(super) async fn obey(&mut self, target: &Target) -> anyhow::Result<bool> {
+        let payload = loop {
+            if let Some(payload) = self.frame().await? {
+                break payload;
+            }
+            self.inbox.fill(&mut self.stream).await?;
+        };
+        let message = match &self.inbox.unread()[payload.clone()] {
+            [0, message @ ..] => message,
+            _ => return Err(Wrong::Malformed.into()),
+        };
+        answer::check(message, &self.voice.uid)?;
+        let hash = answer::offered(message)?.map(<[u8]>::to_vec);
+        self.inbox.consume(payload.end);
+        let Some(hash) = hash else { return Ok(false) };
+        let message = self.voice.applied(&hash);
+        let mut bytes = head(self.transport, target, message.len());
+        bytes.extend_from_slice(&message);
+        self.stream.send(&bytes).await?;
+        Ok(true)
+    }
+
+    /// The same agent, which takes remote configurations.
+    pub(super) fn configurable(self) -> Self {
+        Self { voice: self.voice.configurable(), ..self }
+    }
+
     /// Ends the connection in order: over WebSocket with a close frame, and then until the server hangs up.
     pub(super) async fn leave(mut self) -> anyhow::Result<()> {
         if self.transport == Transport::WebSocket {

@@ -42,6 +42,28 @@ pub(super) fn check(mut rest: &[u8], uid: &[u8; 16]) -> Result<(), Wrong> {
     if found { Ok(()) } else { Err(Wrong::Uid) }
 }
 
+/// The hash of the remote configuration that a message offers.
+pub(super) fn offered(mut rest: &[u8]) -> Result<Option<&[u8]>, Wrong> {
+    while !rest.is_empty() {
+        let tag = varint(&mut rest)?;
+        match (tag >> 3, tag & 7) {
+            (3, BYTES) => {
+                let mut offer = take(&mut rest)?;
+                while !offer.is_empty() {
+                    let tag = varint(&mut offer)?;
+                    match (tag >> 3, tag & 7) {
+                        (2, BYTES) => return take(&mut offer).map(Some),
+                        (_, kind) => skip(&mut offer, kind)?,
+                    }
+                }
+                return Err(Wrong::Malformed);
+            }
+            (_, kind) => skip(&mut rest, kind)?,
+        }
+    }
+    Ok(None)
+}
+
 fn skip(rest: &mut &[u8], kind: u64) -> Result<(), Wrong> {
     let length = match kind {
         VARINT => return varint(rest).map(drop),
@@ -111,6 +133,22 @@ mod tests {
         let refusal =
             ServerToAgent::refuse(UID.to_vec().into(), ServerErrorResponseType::BadRequest, "too odd");
         assert_eq!(checked(&refusal), Err(Wrong::Refused("too odd".into())));
+    }
+
+    #[test]
+    fn an_offer_has_its_hash() {
+        use opamp_proto::wire::{AgentConfigMap, AgentRemoteConfig};
+        let config = AgentRemoteConfig {
+            config: Some(AgentConfigMap::default()),
+            config_hash: b"hash".to_vec().into(),
+        };
+        let offer = ServerToAgent {
+            instance_uid: UID.to_vec().into(),
+            remote_config: Some(config),
+            ..Default::default()
+        };
+        assert_eq!(offered(&offer.encode_to_vec()), Ok(Some(&b"hash"[..])));
+        assert_eq!(offered(&ServerToAgent::default().encode_to_vec()), Ok(None));
     }
 
     #[test]

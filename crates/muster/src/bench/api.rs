@@ -63,6 +63,11 @@ impl Api {
         Ok(Self { target: Target::new(console, Some(&session.token), ca, false)? })
     }
 
+    /// Where it is, with the login.
+    pub(super) const fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// Starts to ask, for `duration`.
     pub(super) fn ask(self, duration: Duration) -> Asking {
         Asking(std::thread::spawn(move || {
@@ -94,19 +99,20 @@ impl Latency {
     }
 }
 
-struct Connection {
+/// A connection on which requests are made one after the other.
+pub(super) struct Connection {
     target: Target,
     stream: Stream,
     inbox: Inbox,
 }
 
 impl Connection {
-    async fn open(target: Target) -> anyhow::Result<Self> {
+    pub(super) async fn open(target: Target) -> anyhow::Result<Self> {
         Ok(Self { stream: target.connect().await?, target, inbox: Inbox::default() })
     }
 
     /// The body of the answer; anything but 200 or 201 is an error.
-    async fn request(&mut self, method: &str, path: &str, body: &str) -> anyhow::Result<Vec<u8>> {
+    pub(super) async fn request(&mut self, method: &str, path: &str, body: &str) -> anyhow::Result<Vec<u8>> {
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
         let request = format!(
             "{method} {path} HTTP/1.1\r\n{}{kind}Content-Length: {}\r\n\r\n{body}",

@@ -52,12 +52,13 @@ impl Step {
         let (agents, seconds, interval) = match (mode, quick) {
             (Mode::Fleet, true) => (200, 3, 2),
             (Mode::Idle, true) => (200, 1, 30),
+            (Mode::Push, true) => (50, 1, 30),
             (mode, true) => (mode.agents().min(32), 1, 30),
             (Mode::Fleet, false) => (mode.agents(), 60, 30),
             (Mode::Idle, false) => (4_000, 1, 30),
             (mode, false) => (mode.agents(), 3, 30),
         };
-        Self { mode, agents, seconds, interval, api: matches!(mode, Mode::Fleet | Mode::Status) }
+        Self { mode, agents, seconds, interval, api: matches!(mode, Mode::Fleet | Mode::Status | Mode::Push) }
     }
 
     fn start(&self, server: &Server) -> anyhow::Result<Child> {
@@ -74,6 +75,9 @@ impl Step {
         }
         if let (Some((console, password)), true) = (&server.api, self.api) {
             command.args(["--api-url", console]).env("MUSTER_BENCH_PASSWORD", password);
+        }
+        if let Some(control) = &server.control {
+            command.args(["--push-url", control]);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start the load generator")
     }
@@ -144,6 +148,20 @@ fn one_round(
             report(mode, &ours, Some(&yardstick));
             found.push((mode, ours, Some(yardstick)));
         }
+    }
+    if wanted(&Mode::Push) {
+        let (ours, yardstick) =
+            (Server::muster(program, false)?, Server::pushing_yardstick(&args.yardstick)?);
+        let step = Step::of(Mode::Push, args.quick);
+        let (ours, yardstick) = match swapped {
+            false => (step.run(&ours)?, step.run(&yardstick)?),
+            true => {
+                let yardstick = step.run(&yardstick)?;
+                (step.run(&ours)?, yardstick)
+            }
+        };
+        report(Mode::Push, &ours, Some(&yardstick));
+        found.push((Mode::Push, ours, Some(yardstick)));
     }
     if wanted(&Mode::Fleet) {
         let (ours, yardstick) = (Server::muster(program, false)?, Server::yardstick(&args.yardstick)?);

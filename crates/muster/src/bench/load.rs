@@ -98,6 +98,40 @@ pub(super) async fn bring_up(
     Ok(agents)
 }
 
+/// Brings up agents that take remote configurations.
+pub(super) async fn bring_up_configurable(target: &Target, count: usize) -> anyhow::Result<Vec<Agent>> {
+    let mut random = fastrand::Rng::with_seed(getrandom::u64()?);
+    let mut agents = Vec::with_capacity(count);
+    for _ in 0..count {
+        let join = async {
+            let agent = Agent::connect(target, Transport::WebSocket, &mut random).await?;
+            let mut agent = agent.configurable();
+            agent.report(target).await?;
+            anyhow::Ok(agent)
+        };
+        agents.push(patient(join).await?);
+    }
+    Ok(agents)
+}
+
+/// Lets the agents do what they are offered until the task is ended. Counted is each offer whose answer was sent.
+pub(super) fn obey(agents: Vec<Agent>, target: &Target, counts: &Arc<Counts>) -> tokio::task::JoinSet<()> {
+    let mut living = tokio::task::JoinSet::new();
+    for mut agent in agents {
+        let (target, counts) = (target.clone(), counts.clone());
+        living.spawn(async move {
+            loop {
+                match agent.obey(&target).await {
+                    Ok(true) => drop(counts.count(Ok(()))),
+                    Ok(false) => {}
+                    Err(error) => return counts.failed(&error),
+                }
+            }
+        });
+    }
+    living
+}
+
 async fn joined(target: &Target, transport: Transport, random: &mut fastrand::Rng) -> anyhow::Result<Agent> {
     let mut agent = Agent::connect(target, transport, random).await?;
     agent.report(target).await?;

@@ -12,6 +12,7 @@ use super::{
     load::{self, Counts},
     message::Kind,
     process::{Process, own_cpu, reserve_descriptors},
+    push::Pusher,
     target::Target,
 };
 
@@ -33,6 +34,8 @@ pub(super) enum Mode {
     Joins,
     /// Idle agents with a heartbeat per interval, spread evenly; resident bytes per agent too
     Fleet,
+    /// Every agent is offered a new configuration, again and again, and answers that it applied it
+    Push,
 }
 
 impl Mode {
@@ -42,6 +45,7 @@ impl Mode {
             Self::Idle => 5_000,
             Self::Fleet => 15_000,
             Self::Joins => 64,
+            Self::Push => 2_000,
             _ => 256,
         }
     }
@@ -65,6 +69,8 @@ pub(super) struct Plan {
     pub(super) server: Option<Process>,
     /// Where to measure how quickly operators are answered meanwhile.
     pub(super) api: Option<Api>,
+    /// Where the yardstick is told to push.
+    pub(super) control: Option<Target>,
 }
 
 /// What a run found. Times are in seconds.
@@ -124,6 +130,7 @@ pub(super) async fn run(plan: Plan) -> anyhow::Result<Figures> {
         Mode::Idle => plan.idle(&counts).await?,
         Mode::Fleet => plan.fleet(&counts).await?,
         Mode::Joins => plan.joins(&counts).await?,
+        Mode::Push => plan.push(&counts).await?,
         Mode::Status => plan.closed_loop(&counts, Transport::WebSocket, Kind::Status).await?,
         Mode::Heartbeat => plan.closed_loop(&counts, Transport::WebSocket, Kind::Heartbeat).await?,
         Mode::Http => plan.closed_loop(&counts, Transport::Http { gzip: false }, Kind::Status).await?,
@@ -195,6 +202,26 @@ impl Plan {
         let window = Window::open(self)?;
         load::joins(&self.target, self.agents, counts, self.ends(window.start)).await?;
         window.close(self, counts).await
+    }
+
+    /// Pushes to all, as often as goes into the window. A push is over when every agent has answered and the server
+    /// has stored it.
+    async fn push(&self, counts: &Arc<Counts>) -> anyhow::Result<Figures> {
+        let agents = load::bring_up_configurable(&self.target, self.agents).await?;
+        let mut pusher = Pusher::new(self.api.clone(), self.control.clone())?;
+        let living = load::obey(agents, &self.target, counts);
+        pusher.push(self.agents, counts).await?;
+        self.rest().await?;
+        let before = counts.done();
+        let window = Window::open(self)?;
+        let end = self.ends(window.start);
+        while Instant::now() < end {
+            pusher.push(self.agents, counts).await?;
+        }
+        let mut figures = window.close(self, counts).await?;
+        figures.done -= before;
+        drop(living);
+        Ok(figures)
     }
 
     async fn fleet(&self, counts: &Arc<Counts>) -> anyhow::Result<Figures> {

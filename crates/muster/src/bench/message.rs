@@ -4,7 +4,8 @@
 
 use opamp_proto::wire::{
     AgentCapabilities, AgentConfigFile, AgentConfigMap, AgentDescription, AgentToServer, AnyValue,
-    ComponentHealth, EffectiveConfig, KeyValue, Message, any_value::Value,
+    ComponentHealth, EffectiveConfig, KeyValue, Message, RemoteConfigStatus, RemoteConfigStatuses,
+    any_value::Value,
 };
 
 /// The size of the first report, in bytes of protobuf.
@@ -38,6 +39,8 @@ pub(super) struct Voice {
     /// The instance_uid, in the form of a UUID of version 7.
     pub(super) uid: [u8; 16],
     sequence: u64,
+    /// Whether it takes remote configurations.
+    configurable: bool,
 }
 
 impl Voice {
@@ -49,7 +52,24 @@ impl Voice {
         uid[..6].copy_from_slice(&(now.as_millis() as u64).to_be_bytes()[2..]);
         uid[6] = 0x70 | (uid[6] & 0x0f);
         uid[8] = 0x80 | (uid[8] & 0x3f);
-        Self { uid, sequence: FIRST_SEQUENCE }
+        Self { uid, sequence: FIRST_SEQUENCE, configurable: false }
+    }
+
+    /// The same agent, which takes remote configurations.
+    pub(super) fn configurable(self) -> Self {
+        Self { configurable: true, ..self }
+    }
+
+    /// What an agent says that runs with the configuration of this hash.
+    pub(super) fn applied(&mut self, hash: &[u8]) -> Vec<u8> {
+        let status = RemoteConfigStatus {
+            last_remote_config_hash: hash.to_vec().into(),
+            status: RemoteConfigStatuses::Applied.into(),
+            ..Default::default()
+        };
+        let message = AgentToServer { remote_config_status: Some(status), ..self.envelope() };
+        self.sequence = if self.sequence == LAST_SEQUENCE { FIRST_SEQUENCE } else { self.sequence + 1 };
+        message.encode_to_vec()
     }
 
     /// The full first report, exactly [`REPORT_BYTES`] long.
@@ -95,8 +115,15 @@ impl Voice {
     }
 
     fn envelope(&self) -> AgentToServer {
-        // Not AcceptsRemoteConfig: these agents apply nothing, and a server would rightly ask again and again.
-        let capabilities = AgentCapabilities::ReportsStatus as u64
+        // Who applies nothing says so: a server would rightly offer again and again.
+        let configuring = match self.configurable {
+            true => {
+                AgentCapabilities::AcceptsRemoteConfig as u64 | AgentCapabilities::ReportsRemoteConfig as u64
+            }
+            false => 0,
+        };
+        let capabilities = configuring
+            | AgentCapabilities::ReportsStatus as u64
             | AgentCapabilities::ReportsEffectiveConfig as u64
             | AgentCapabilities::ReportsHealth as u64
             | AgentCapabilities::ReportsHeartbeat as u64;

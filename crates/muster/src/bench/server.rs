@@ -22,6 +22,8 @@ pub(super) struct Server {
     pub(super) ca: Option<PathBuf>,
     /// URL and password of the API, if it has one.
     pub(super) api: Option<(String, String)>,
+    /// Where the yardstick is told to push.
+    pub(super) control: Option<String>,
 }
 
 /// What `muster server --ready-file` writes.
@@ -69,6 +71,22 @@ impl Server {
         Ok(server)
     }
 
+    /// The yardstick that can push: it remembers its connections, which the other one need not.
+    pub(super) fn pushing_yardstick(program: &Path) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["-push", "127.0.0.1:0"]);
+        let mut server = Self::start(command, temporary_folder()?)?;
+        let address = |name: &'static str| {
+            move |log: &str| {
+                let (_, rest) = log.split_once(name)?;
+                rest.split_once('\n').map(|(address, _)| address.trim().to_owned())
+            }
+        };
+        server.control = Some(format!("http://{}", server.wait_for(address("pushing on "))?));
+        server.opamp = format!("http://{}/v1/opamp", server.wait_for(address("listening on "))?);
+        Ok(server)
+    }
+
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -82,7 +100,7 @@ impl Server {
             .stderr(log)
             .spawn()
             .with_context(|| format!("cannot start {}", program.display()))?;
-        Ok(Self { child, folder, opamp: String::new(), token: None, ca: None, api: None })
+        Ok(Self { child, folder, opamp: String::new(), token: None, ca: None, api: None, control: None })
     }
 
     /// Looks until `found` finds what it looks for in the log or elsewhere.

@@ -5,7 +5,11 @@ use super::measure::{Figures, Mode};
 /// One run, for a person.
 pub(super) fn sentences(mode: Mode, figures: &Figures) -> String {
     let mut lines = Vec::new();
-    let noun = if mode == Mode::Joins { "joins" } else { "messages" };
+    let noun = match mode {
+        Mode::Joins => "joins",
+        Mode::Push => "offers",
+        _ => "messages",
+    };
     lines.push(format!(
         "{} agents; {} {noun} in {:.1} s ({:.0}/s), {} errors",
         figures.agents,
@@ -81,7 +85,7 @@ struct Row {
 
 const KIB: f64 = 1024.0;
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 9] = [
     Row {
         mode: Mode::Status,
         name: "changed statuses (456 B) per CPU-second",
@@ -111,6 +115,12 @@ const ROWS: [Row; 8] = [
         name: "joins per CPU-second",
         figure: Figures::per_cpu_second,
         goal: Goal::AtLeast(1.5),
+    },
+    Row {
+        mode: Mode::Push,
+        name: "offers to all, applied and stored, per CPU-second",
+        figure: Figures::per_cpu_second,
+        goal: Goal::AtLeast(1.3),
     },
     Row {
         mode: Mode::Fleet,
@@ -277,7 +287,7 @@ mod tests {
         let run = Figures { resident: Some((1_000, 1_000 + 10 * 20_000)), ..figures(0, 0.1) };
         let outcome = Outcome { mode: Mode::Idle, ours: vec![run], yardstick: Vec::new() };
         assert_eq!(
-            line(&ROWS[7], &outcome),
+            line(&ROWS[8], &outcome),
             "| bytes per idle agent, TLS | 20,000 |  |  | ≤ 16384 | missed | 10 % / 50 % |  |\n"
         );
     }

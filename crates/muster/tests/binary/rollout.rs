@@ -61,7 +61,7 @@ async fn a_rollout_over_a_thousand_agents_survives_kill_9_and_a_bad_one_stops_at
     let operator = world.operator().await;
     let token = world.server.as_ref().unwrap().ready.enrolment_token.clone().unwrap();
     let agents: Vec<_> =
-        (0..AGENTS).map(|number| Obedient::start(world.addresses[0], &token, number, &[])).collect();
+        (0..AGENTS).map(|number| Obedient::start(world.addresses[0], &token, number, None)).collect();
     everybody(&operator).await;
 
     // Good, in batches of a hundred, with the server killed under way.

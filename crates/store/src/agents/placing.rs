@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use bytes::Bytes;
 use model::{AssignmentId, ConfigState, Place, RevisionId};
 use opamp_proto::InstanceUid;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -103,6 +104,19 @@ impl Store {
                  JOIN agent_config c ON c.agent_id = a.id WHERE a.uid = ?1",
             )?;
             Ok(statement.query_row([uid.as_bytes()], |row| place(row, 0)).optional()?)
+        })
+        .await
+    }
+
+    /// The effective configuration that an agent reported last, encoded as it came.
+    pub async fn effective_config(&self, uid: InstanceUid) -> Result<Option<Bytes>, StoreError> {
+        self.read(move |reader| {
+            let mut statement = reader.conn.prepare_cached(
+                "SELECT b.content FROM agent a JOIN agent_report r ON r.agent_id = a.id
+                 JOIN blob b ON b.id = r.effective_config WHERE a.uid = ?1",
+            )?;
+            let content = statement.query_row([uid.as_bytes()], |row| row.get::<_, Vec<u8>>(0)).optional()?;
+            Ok(content.map(Bytes::from))
         })
         .await
     }
