@@ -90,8 +90,11 @@ impl Api {
     }
 }
 
+/// How long each kind of question took, by its name.
+pub(super) type Answers = Vec<(String, Latency)>;
+
 impl Latency {
-    fn of(mut times: Vec<Duration>) -> Option<Self> {
+    pub(super) fn of(mut times: Vec<Duration>) -> Option<Self> {
         times.sort_unstable();
         let last = times.len().checked_sub(1)?;
         let at = |share: f64| times[(last as f64 * share).round() as usize].as_secs_f64() * 1e3;

@@ -53,12 +53,19 @@ impl Step {
             (Mode::Fleet, true) => (200, 3, 2),
             (Mode::Idle, true) => (200, 1, 30),
             (Mode::Push, true) => (50, 1, 30),
+            (Mode::Inventory, true) => (500, 1, 30),
             (mode, true) => (mode.agents().min(32), 1, 30),
             (Mode::Fleet, false) => (mode.agents(), 60, 30),
             (Mode::Idle, false) => (4_000, 1, 30),
             (mode, false) => (mode.agents(), 3, 30),
         };
-        Self { mode, agents, seconds, interval, api: matches!(mode, Mode::Fleet | Mode::Status | Mode::Push) }
+        Self {
+            mode,
+            agents,
+            seconds,
+            interval,
+            api: matches!(mode, Mode::Fleet | Mode::Status | Mode::Push | Mode::Inventory),
+        }
     }
 
     fn start(&self, server: &Server) -> anyhow::Result<Child> {
@@ -177,6 +184,12 @@ fn one_round(
         let ours = Step::of(Mode::Idle, args.quick).run(&Server::muster(program, true)?)?;
         report(Mode::Idle, &ours, None);
         found.push((Mode::Idle, ours, None));
+    }
+    // Once is enough: it is no ratio, and filling a store takes a minute.
+    if wanted(&Mode::Inventory) && !swapped {
+        let ours = Step::of(Mode::Inventory, args.quick).run(&Server::muster(program, false)?)?;
+        report(Mode::Inventory, &ours, None);
+        found.push((Mode::Inventory, ours, None));
     }
     Ok(found)
 }

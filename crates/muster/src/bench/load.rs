@@ -167,6 +167,29 @@ pub(super) async fn closed_loop(
     well
 }
 
+/// So many new agents come, report in full, are answered and leave.
+pub(super) async fn come_and_go(target: &Target, count: usize, counts: &Arc<Counts>) -> anyhow::Result<()> {
+    let seed = getrandom::u64()?;
+    let mut workers = tokio::task::JoinSet::new();
+    for worker in 0..CONNECTING.min(count) {
+        let (target, counts) = (target.clone(), counts.clone());
+        let share = count / CONNECTING + usize::from(worker < count % CONNECTING);
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(worker as u64));
+        workers.spawn(async move {
+            for _ in 0..share {
+                let join = async { joined(&target, Transport::WebSocket, &mut random).await?.leave().await };
+                patient(join).await?;
+                counts.count(Ok(()));
+            }
+            anyhow::Ok(())
+        });
+    }
+    while let Some(worker) = workers.join_next().await {
+        worker??;
+    }
+    Ok(())
+}
+
 /// New agents come, report in full, are answered and leave, `side_by_side` at a time, until `end`.
 pub(super) async fn joins(
     target: &Target,

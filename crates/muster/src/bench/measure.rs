@@ -3,12 +3,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
     agent::Transport,
-    api::{Api, Latency},
+    api::{Answers, Api, Latency},
+    inventory,
     load::{self, Counts},
     message::Kind,
     process::{Process, own_cpu, reserve_descriptors},
@@ -36,6 +38,8 @@ pub(super) enum Mode {
     Fleet,
     /// Every agent is offered a new configuration, again and again, and answers that it applied it
     Push,
+    /// A hundred thousand agents are known: how quickly the API answers
+    Inventory,
 }
 
 impl Mode {
@@ -46,6 +50,7 @@ impl Mode {
             Self::Fleet => 15_000,
             Self::Joins => 64,
             Self::Push => 2_000,
+            Self::Inventory => 100_000,
             _ => 256,
         }
     }
@@ -94,6 +99,9 @@ pub(super) struct Figures {
     /// Resident bytes before the first agent and with all of them idle.
     pub(super) resident: Option<(u64, u64)>,
     pub(super) api: Option<Latency>,
+    /// How quickly each kind of question was answered.
+    #[serde(default)]
+    pub(super) answers: Answers,
 }
 
 impl Figures {
@@ -121,7 +129,9 @@ const API_WINDOW: Duration = Duration::from_secs(4);
 
 /// Runs the plan.
 pub(super) async fn run(plan: Plan) -> anyhow::Result<Figures> {
-    reserve_descriptors(plan.agents)?;
+    if plan.mode != Mode::Inventory {
+        reserve_descriptors(plan.agents)?;
+    }
     plan.warm_up().await?;
     plan.rest().await?;
     let before = plan.resident()?;
@@ -131,6 +141,7 @@ pub(super) async fn run(plan: Plan) -> anyhow::Result<Figures> {
         Mode::Fleet => plan.fleet(&counts).await?,
         Mode::Joins => plan.joins(&counts).await?,
         Mode::Push => plan.push(&counts).await?,
+        Mode::Inventory => plan.inventory(&counts).await?,
         Mode::Status => plan.closed_loop(&counts, Transport::WebSocket, Kind::Status).await?,
         Mode::Heartbeat => plan.closed_loop(&counts, Transport::WebSocket, Kind::Heartbeat).await?,
         Mode::Http => plan.closed_loop(&counts, Transport::Http { gzip: false }, Kind::Status).await?,
@@ -222,6 +233,13 @@ impl Plan {
         figures.done -= before;
         drop(living);
         Ok(figures)
+    }
+
+    async fn inventory(&self, counts: &Arc<Counts>) -> anyhow::Result<Figures> {
+        let api = self.api.clone().context("the server's API must be known (--api-url)")?;
+        let window = Window::open(self)?;
+        let answers = inventory::run(&self.target, api, self.agents, counts).await?;
+        Ok(Figures { answers, ..window.close(self, counts).await? })
     }
 
     async fn fleet(&self, counts: &Arc<Counts>) -> anyhow::Result<Figures> {

@@ -40,6 +40,9 @@ pub(super) fn sentences(mode: Mode, figures: &Figures) -> String {
             with as f64 / 1048576.0
         ));
     }
+    for (name, latency) in &figures.answers {
+        lines.push(format!("{name}: p50 {:.1} ms, p99 {:.1} ms", latency.p50, latency.p99));
+    }
     if let Some(api) = figures.api {
         lines.push(format!(
             "API meanwhile: p50 {:.1} ms, p99 {:.1} ms, worst {:.1} ms of {} requests",
@@ -168,6 +171,31 @@ pub(super) fn comparison(outcomes: &[Outcome], rounds: u16, quick: bool) -> Stri
                 "\nAPI under the load {:?}, {requests} requests for 100 agents: p50 {p50:.1} ms, p99 {p99:.1} ms.\n",
                 outcome.mode
             ));
+        }
+    }
+    text.push_str(&questions(outcomes));
+    text
+}
+
+/// How quickly each question was answered, with the goal of a hundred milliseconds for all but one in a hundred.
+fn questions(outcomes: &[Outcome]) -> String {
+    let Some(outcome) = outcomes.iter().find(|outcome| outcome.mode == Mode::Inventory) else {
+        return String::new();
+    };
+    let agents = outcome.ours.iter().map(|figures| figures.agents).max().unwrap_or_default();
+    let mut text = format!(
+        "\n| API with {agents} agents in the store | p50 ms | p99 ms | goal 100 ms |\n|---|--:|--:|---|\n"
+    );
+    let names = outcome.ours.first().map(|figures| figures.answers.iter().map(|(name, _)| name));
+    for name in names.into_iter().flatten() {
+        let of = |figure: fn(&super::api::Latency) -> f64| {
+            let all = outcome.ours.iter().flat_map(|figures| &figures.answers);
+            median(all.filter(|(other, _)| other == name).map(|(_, latency)| figure(latency)).collect())
+        };
+        let (p50, p99) = (of(|latency| latency.p50), of(|latency| latency.p99));
+        if let (Some(p50), Some(p99)) = (p50, p99) {
+            let met = if p99 <= 100.0 { "met" } else { "missed" };
+            text.push_str(&format!("| {name} | {p50:.1} | {p99:.1} | {met} |\n"));
         }
     }
     text
