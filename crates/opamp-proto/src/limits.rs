@@ -6,6 +6,10 @@ pub const DEFAULT_MAX_MESSAGE: usize = 16 * 1024 * 1024;
 /// Largest message limit that can be set, in bytes: the default of later versions of the specification.
 pub const MAX_MESSAGE_CEILING: usize = 64 * 1024 * 1024;
 
+/// The most files that an effective configuration may have: an empty one takes some twenty times its bytes once it is
+/// decoded, and real configurations have a few.
+pub const MAX_CONFIG_FILES: usize = 1024;
+
 /// A message limit that lies within what the protocol allows for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLimit(usize);

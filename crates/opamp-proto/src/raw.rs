@@ -3,6 +3,7 @@
 //! A server compares most sub-messages with what it has, and stores or relays the rest; both work on bytes.
 //! Nothing is copied, and fields that this version does not know survive inside each part (INTEROP-4).
 
+mod files;
 mod shape;
 
 use std::borrow::Cow;
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint};
 
+use crate::limits::MAX_CONFIG_FILES;
 use crate::wire;
 
 /// The sub-messages that status compression can omit (COMP-3), in the order of their field numbers.
@@ -88,7 +90,7 @@ impl Part {
     }
 
     /// The most bytes that are taken. A message of tiny elements takes some 60 times its size once it is decoded, and
-    /// none of these parts is long in earnest; an effective configuration is, but holds few elements.
+    /// none of these parts is long in earnest. An effective configuration is, but has few files: those are counted.
     pub const fn max_bytes(self) -> Option<usize> {
         match self {
             Self::Description
@@ -289,19 +291,18 @@ impl<'a> RawAgentToServer<'a> {
             && self.present().is_empty()
     }
 
-    /// Whether a sub-message is well formed. Done only for parts that changed, since what was stored was checked.
+    /// Whether a sub-message is well formed and within the limits. Done only for parts that changed, since what was
+    /// stored was checked.
     pub fn check(&self, part: Part) -> Result<(), RawError> {
-        match self.part(part) {
-            None => Ok(()),
-            Some(bytes) if part.max_bytes().is_some_and(|max| bytes.len() > max) => {
-                let max = part.max_bytes().unwrap_or_default();
-                let reason = format!("it has {} bytes, at most {max} are taken", bytes.len());
-                Err(RawError::Field { field: part.field(), reason })
-            }
-            Some(bytes) => {
-                part.check(bytes).map_err(|e| RawError::Field { field: part.field(), reason: line(&e) })
-            }
+        let Some(bytes) = self.part(part) else { return Ok(()) };
+        let refuse = |reason| Err(RawError::Field { field: part.field(), reason });
+        if let Some(max) = part.max_bytes().filter(|max| bytes.len() > *max) {
+            return refuse(format!("it has {} bytes, at most {max} are taken", bytes.len()));
         }
+        if part == Part::EffectiveConfig && files::are_more_than(MAX_CONFIG_FILES, bytes) {
+            return refuse(format!("it has more files than the {MAX_CONFIG_FILES} that are taken"));
+        }
+        part.check(bytes).or_else(|error| refuse(line(&error)))
     }
 }
 

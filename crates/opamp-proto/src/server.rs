@@ -16,5 +16,5 @@ pub mod session;
 
 pub use answer::Answer;
 pub use kept::{Kept, WHOLE_UP_TO};
-pub use offer::{ConfigOffer, OfferState};
+pub use offer::{CarriedOffer, ConfigOffer, OfferState};
 pub use session::{Received, Refused, ServerSession, SessionSettings, Transport};

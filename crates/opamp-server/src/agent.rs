@@ -160,8 +160,8 @@ impl<H: Handler> Agent<H> {
         }
     }
 
-    /// Ends the connection that carries the agent, and with it every agent on it. The session of an agent that
-    /// polls has no connection: its next request is authenticated anew.
+    /// Ends the connection that carries the agent, and with it every agent on it. An agent that polls has no
+    /// connection: its next request is authenticated anew, and [`crate::Server::end`] ends its session.
     pub fn close(&self, reason: CloseReason) {
         if let Some(outbox) = &self.lock().outbox {
             outbox.close(reason);

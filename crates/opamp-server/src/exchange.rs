@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
-use opamp_proto::server::{Answer, Received, Transport};
+use opamp_proto::server::{Answer, Received, ServerSession, Transport};
 use opamp_proto::uid::InvalidUid;
 use opamp_proto::{InstanceUid, Moment, RawAgentToServer, ServerCapabilities, wire};
 
@@ -39,7 +39,7 @@ pub(crate) enum Outcome {
     },
     /// Not processed: BAD_REQUEST.
     BadRequest(Box<wire::ServerToAgent>),
-    /// The credential is not good for this agent.
+    /// The credential is not good for this agent: 401, or a connection with nobody on it that closes.
     Unauthorized(String),
     /// Not processed: too much to do. With the instance_uid to answer to.
     Busy(Bytes, Overload),
@@ -248,16 +248,14 @@ impl<H: Handler> Via<H> {
             outbox: self.outbox.clone(),
             clock: self.shared.clock,
         }));
+        self.remember_offer(&agent);
         let received = match agent.lock().session.receive(message) {
             Ok(received) => received,
             Err(refused) => return bad_request(uid.to_bytes(), refused.to_string()),
         };
         let report = StatusReport { message, received, first: true };
-        match self.shared.handler.admit(&agent, &report).await {
-            Ok(()) => {}
-            Err(Rejection::BadRequest(why)) => return bad_request(uid.to_bytes(), why),
-            Err(Rejection::Unauthorized(why)) => return Outcome::Unauthorized(why),
-            Err(Rejection::Unavailable(overload)) => return Outcome::Busy(uid.to_bytes(), overload),
+        if let Err(rejection) = self.shared.handler.admit(&agent, &report).await {
+            return self.reject(uid, rejection);
         }
         if let Some(before) = self.shared.agents.insert(agent.clone()) {
             self.shared.end(&before, Disconnect::Moved);
@@ -266,13 +264,39 @@ impl<H: Handler> Via<H> {
             self.part(&old, Disconnect::Renamed(uid));
         }
         if self.outbox.is_some() {
-            match &self.first {
-                None => self.first = Some(agent.clone()),
-                Some(_) => drop(self.others.insert(uid, agent.clone())),
-            }
+            self.carry(&agent);
         }
         self.shared.handler.reported(&agent, &report);
         self.answer(self.shared.clock.now(), &agent, agent.lock(), received)
+    }
+
+    /// How often the last session of this agent made its offer.
+    fn remember_offer(&self, agent: &Arc<Agent<H>>) {
+        let uid = agent.instance_uid();
+        let before = self.shared.agents.get(uid);
+        let offer = before.and_then(|before| before.read(ServerSession::carry_out));
+        if let Some(offer) = offer.or_else(|| self.shared.carried.get(uid)) {
+            agent.lock().session.carry_in(self.shared.clock.now(), offer);
+        }
+    }
+
+    /// An agent that is not let in takes nobody with it: a connection that carries others stays.
+    fn reject(&self, uid: InstanceUid, rejection: Rejection) -> Outcome {
+        match rejection {
+            Rejection::BadRequest(why) => bad_request(uid.to_bytes(), why),
+            Rejection::Unauthorized(why) if self.count() > 0 => bad_request(uid.to_bytes(), why),
+            Rejection::Unauthorized(why) => Outcome::Unauthorized(why),
+            Rejection::Unavailable(overload) => Outcome::Busy(uid.to_bytes(), overload),
+        }
+    }
+
+    /// An agent joins this connection. One of the same instance_uid that is still here has ended.
+    fn carry(&mut self, agent: &Arc<Agent<H>>) {
+        let uid = agent.instance_uid();
+        match &self.first {
+            Some(first) if first.instance_uid() != uid => drop(self.others.insert(uid, agent.clone())),
+            _ => self.first = Some(agent.clone()),
+        }
     }
 
     /// An agent leaves this connection.

@@ -71,7 +71,8 @@ pub enum Refusal {
 pub enum Rejection {
     /// The agent is told what is wrong (BAD-3).
     BadRequest(String),
-    /// The credential is not good for this instance_uid: 401, or a policy close (1008) on a WebSocket.
+    /// The credential is not good for this instance_uid: 401, or a policy close (1008) of a WebSocket. One that
+    /// carries other agents stays open, and this one is told with BAD_REQUEST.
     Unauthorized(String),
     /// Not now: UNAVAILABLE (THROTTLE-1).
     Unavailable(Overload),

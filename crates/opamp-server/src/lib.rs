@@ -5,7 +5,7 @@
 //! knows nothing of storage or of what an operator wants; it is told with [`Agent::offer_config`].
 //!
 //! ```no_run
-#![doc = include_str!("../examples/minimal.rs")]
+#![doc = include_str!("../examples/minimal_server.rs")]
 //! ```
 //!
 //! Reading order: [`handler`] (what an application implements), [`server`] and [`settings`], [`agent`] and
@@ -15,6 +15,7 @@
 pub mod agent;
 pub mod agents;
 mod budget;
+mod carried;
 mod clock;
 mod exchange;
 mod gzip;
@@ -23,6 +24,7 @@ mod http;
 mod listener;
 mod outbox;
 mod pollers;
+mod seldom;
 pub mod server;
 mod service;
 pub mod settings;
@@ -34,6 +36,7 @@ pub use handler::{ConnectRequest, Handler, Overload, Refusal, Rejection, StatusR
 pub use listener::TlsSource;
 pub use opamp_proto;
 pub use opamp_proto::server::Transport;
+pub use seldom::Seldom;
 pub use server::Server;
 pub use service::OpampService;
 pub use settings::Settings;

@@ -43,7 +43,14 @@ pub(crate) async fn accept_all<H: Handler>(
             }
             Err(error) if is_passing(&error) => {}
             Err(error) if matches!(error.raw_os_error(), Some(23 | 24)) => {
-                tracing::warn!(%error, "no descriptor for another connection; waiting for one");
+                if let Some(times) = shared.no_descriptor.count() {
+                    tracing::warn!(
+                        %error,
+                        times,
+                        "no descriptor for another connection ({times} times since this was said last): \
+                         raise the limit of open files (ulimit -n), or connect fewer agents"
+                    );
+                }
                 tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
             }
             Err(error) => return Err(error),

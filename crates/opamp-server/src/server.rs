@@ -16,11 +16,13 @@ pub use opamp_proto::server::Transport;
 use crate::agent::{Agent, CloseReason, Disconnect, Peer};
 use crate::agents::Agents;
 use crate::budget::Budget;
+use crate::carried::Carried;
 use crate::clock::Clock;
 use crate::handler::Handler;
 use crate::listener::{self, TlsSource};
 use crate::outbox::Outbox;
 use crate::pollers;
+use crate::seldom::Seldom;
 use crate::service::OpampService;
 use crate::settings::Settings;
 use crate::websocket::Codec;
@@ -48,6 +50,8 @@ pub(crate) struct Shared<H: Handler> {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
     pub(crate) agents: Agents<H>,
+    pub(crate) carried: Carried,
+    pub(crate) no_descriptor: Seldom,
     pub(crate) budget: Arc<Budget>,
     pub(crate) handshakes: Semaphore,
     pub(crate) codec: Codec,
@@ -62,6 +66,8 @@ impl<H: Handler> Server<H> {
             handler,
             clock: Clock::start(),
             agents: Agents::new(),
+            carried: Carried::default(),
+            no_descriptor: Seldom::new(),
             budget: Budget::new(settings.max_in_flight),
             handshakes: Semaphore::new(settings.max_handshakes),
             codec: Codec::new(&settings),
@@ -112,6 +118,12 @@ impl<H: Handler> Server<H> {
         &self.shared.handler
     }
 
+    /// Ends the session of one agent, whatever carries it: the connection and other agents on it stay as they are. If
+    /// the agent is heard again it must be admitted anew. To be rid of the connection as well, call [`Agent::close`].
+    pub fn end(&self, agent: &Arc<Agent<H>>, reason: CloseReason) {
+        self.shared.end(agent, Disconnect::Server(reason));
+    }
+
     /// Ends the sessions of pollers that have been silent for too long. Call it every few seconds.
     pub fn sweep_pollers(&self) {
         pollers::sweep(&self.shared);
@@ -155,16 +167,23 @@ impl<H: Handler> Shared<H> {
 
     /// Ends a session, once.
     pub(crate) fn end(&self, agent: &Arc<Agent<H>>, why: Disconnect) {
-        let outbox = {
+        let now = self.clock.now();
+        let (outbox, offer) = {
             let mut live = agent.lock();
             if std::mem::replace(&mut live.ended, true) {
                 return;
             }
-            live.outbox.take()
+            (live.outbox.take(), live.session.carry_out())
         };
         self.agents.remove(agent);
-        if let (Disconnect::Moved, Some(outbox)) = (why, outbox) {
-            outbox.close(CloseReason::Replaced);
+        if let Some(offer) = offer {
+            self.carried.put(agent.instance_uid(), offer, now);
+        }
+        match (why, outbox) {
+            (Disconnect::Moved, Some(outbox)) => outbox.close(CloseReason::Replaced),
+            // Its connection forgets it.
+            (Disconnect::Server(_), Some(outbox)) => outbox.push(agent.instance_uid()),
+            _ => {}
         }
         self.handler.disconnected(agent, why);
     }

@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, header};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use opamp_server::Seldom;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -50,6 +51,7 @@ pub(crate) async fn serve(
     mut shutdown: watch::Receiver<bool>,
 ) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let no_descriptor = Seldom::new();
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { break };
         let accepted = tokio::select! {
@@ -60,7 +62,14 @@ pub(crate) async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 if matches!(error.raw_os_error(), Some(23 | 24)) {
-                    tracing::warn!(%error, "no descriptor for another connection; waiting for one");
+                    if let Some(times) = no_descriptor.count() {
+                        tracing::warn!(
+                            %error,
+                            times,
+                            "no descriptor for another connection of the console ({times} times since this was said \
+                             last): raise the limit of open files (ulimit -n)"
+                        );
+                    }
                     tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
                 }
                 continue;

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use model::{Credential, CredentialId, EnrolmentToken, Role};
 use opamp_server::CloseReason;
 use serde_json::json;
-use store::{Mark, NewCredential};
+use store::NewCredential;
 
 use super::caller::Caller;
 use super::context::Context;
@@ -91,15 +91,14 @@ pub(super) async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Closes the WebSockets with 1008. A polling agent has no connection: it is marked as gone, and its next request
-/// is answered with 401 (REVOKE-3).
+/// Closes the WebSockets with 1008: all agents of a connection came with the same token. A polling agent has no
+/// connection: its session ends, and its next request is answered with 401 (REVOKE-3).
 fn end_sessions(context: &Context, id: CredentialId) {
-    let now = clock::now();
     context.server.agents().for_each(|agent| {
         if agent.principal().credential.id == id {
             agent.close(CloseReason::Policy);
             if agent.transport() == opamp_server::Transport::Http {
-                context.server.handler().mark(agent, Mark::Disconnected(now));
+                context.server.end(agent, CloseReason::Policy);
             }
         }
     });

@@ -116,7 +116,7 @@ impl WriteBehind {
     fn let_enrol_again(&self, uid: InstanceUid) {
         if let Some(agent) = self.server.agents().get(uid) {
             tracing::info!(agent = %uid, "agent {uid} was forgotten and must enrol again");
-            agent.close(CloseReason::GoingAway);
+            self.server.end(&agent, CloseReason::GoingAway);
         }
     }
 

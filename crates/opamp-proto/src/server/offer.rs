@@ -8,6 +8,8 @@
 //!   │                       ▼                                                 ▼
 //!   └── another hash ── Settled                            a new offer starts at Due
 //! ```
+//!
+//! How often an offer was sent outlives the connection: see [`CarriedOffer`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +27,10 @@ pub const FIRST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How many times an offer is repeated before the operator is asked to look.
 pub const REPETITIONS: u8 = 5;
+
+/// How long after the last attempt the count is kept for an agent that comes back. An agent that falls over each time
+/// it gets the offer is thus offered it so often an hour, and not at each of its starts.
+pub const MEMORY: Duration = Duration::from_secs(3600);
 
 /// A configuration that is to be offered, encoded once for all agents that get it.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,11 +79,29 @@ pub enum OfferState {
     GivenUp,
 }
 
+/// What a session that ended leaves to the next session of the same agent: which offer it made last, and how often.
+/// Whoever makes the sessions keeps it between the two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CarriedOffer {
+    offer: Arc<ConfigOffer>,
+    times: u8,
+    sent_at: Moment,
+}
+
+impl CarriedOffer {
+    /// Whether it is too old to count.
+    pub fn is_over(&self, now: Moment) -> bool {
+        now.since(self.sent_at) >= MEMORY
+    }
+}
+
 /// The offer to one agent.
 #[derive(Debug, Clone)]
 pub(super) struct Offering {
     pub(super) offer: Arc<ConfigOffer>,
     pub(super) state: OfferState,
+    /// Whether the operator wants it. One that was carried over rests until it is wanted again.
+    pub(super) wanted: bool,
     /// When it was sent last; `None` before the first time.
     sent_at: Option<Moment>,
 }
@@ -89,11 +113,29 @@ fn pause(times: u8) -> Duration {
 
 impl Offering {
     pub(super) fn new(offer: Arc<ConfigOffer>, reported: Option<&[u8]>) -> Self {
-        let mut offering = Self { offer, state: OfferState::Due, sent_at: None };
+        let mut offering = Self { offer, state: OfferState::Due, wanted: true, sent_at: None };
         if reported == Some(&offering.offer.hash[..]) {
             offering.state = OfferState::Settled { times: 0 };
         }
         offering
+    }
+
+    /// What is to be known of it when the agent comes back; nothing if it was never sent.
+    pub(super) fn carry_out(&self) -> Option<CarriedOffer> {
+        let times = match self.state {
+            OfferState::Due => 0,
+            OfferState::Sent { times, .. } | OfferState::Settled { times } => times,
+            OfferState::GivenUp => REPETITIONS + 1,
+        };
+        Some(CarriedOffer { offer: self.offer.clone(), times, sent_at: self.sent_at? })
+    }
+
+    /// The agent is back in a new session. What it holds is not known yet: it may have lost what it had confirmed.
+    pub(super) fn carry_in(now: Moment, carried: CarriedOffer) -> Self {
+        let CarriedOffer { offer, times, sent_at } = carried;
+        let state =
+            if times > REPETITIONS { OfferState::GivenUp } else { OfferState::Sent { times, next: now } };
+        Self { offer, state, wanted: false, sent_at: Some(sent_at) }
     }
 
     /// The agent said which hash it holds.

@@ -9,7 +9,7 @@ use prost::Message;
 
 use super::answer::Answer;
 use super::kept::Kept;
-use super::offer::{ConfigOffer, OfferState, Offering};
+use super::offer::{CarriedOffer, ConfigOffer, OfferState, Offering};
 use super::sequence::{Sequence, Step};
 use crate::capabilities::{AgentCapabilities, ServerCapabilities};
 use crate::moment::Moment;
@@ -260,10 +260,27 @@ impl ServerSession {
 
     /// What the operator wants the agent to run; `None` offers nothing more.
     pub fn offer_config(&mut self, offer: Option<Arc<ConfigOffer>>) {
-        if self.offering.as_ref().map(|o| &o.offer.hash()[..]) == offer.as_ref().map(|o| &o.hash()[..]) {
+        if let (Some(offering), Some(offer)) = (&mut self.offering, &offer)
+            && offering.offer.hash() == offer.hash()
+        {
+            offering.wanted = true;
             return;
         }
         self.offering = offer.map(|offer| Box::new(Offering::new(offer, self.config_hash.as_deref())));
+    }
+
+    /// What the agent's next session is to know of this one's offer.
+    pub fn carry_out(&self) -> Option<CarriedOffer> {
+        self.offering.as_ref()?.carry_out()
+    }
+
+    /// Takes over what the agent's last session knew of its offer, before this session has received anything. It
+    /// counts once [`Self::offer_config`] names the same configuration again: then how often that was sent goes on,
+    /// and it is due at once unless it was given up.
+    pub fn carry_in(&mut self, now: Moment, carried: CarriedOffer) {
+        if !carried.is_over(now) && self.offering.is_none() {
+            self.offering = Some(Box::new(Offering::carry_in(now, carried)));
+        }
     }
 
     /// Gives the agent another instance_uid (UID-11, DUP-7). Every answer names it until the agent uses it.
@@ -304,7 +321,7 @@ impl ServerSession {
         let able = self.takes_offers()
             && settings.capabilities.has(wire::ServerCapabilities::OffersRemoteConfig)
             && !self.status_may_come(now, settings);
-        let offering = self.offering.as_mut().filter(|_| able)?;
+        let offering = self.offering.as_mut().filter(|offering| able && offering.wanted)?;
         offering.is_due(now).then(|| offering.offer.clone())
     }
 
@@ -340,7 +357,7 @@ impl ServerSession {
     /// whoever was woken then would be woken again at once.
     pub fn poll_timeout(&self) -> Option<Moment> {
         let pushable = self.transport == Transport::WebSocket && self.greeted && self.takes_offers();
-        let offering = self.offering.as_ref().filter(|_| pushable)?;
+        let offering = self.offering.as_ref().filter(|offering| pushable && offering.wanted)?;
         offering.timeout()
     }
 
@@ -396,7 +413,8 @@ impl ServerSession {
 
     /// What is offered, and where that stands.
     pub fn offered(&self) -> Option<(&Arc<ConfigOffer>, OfferState)> {
-        self.offering.as_ref().map(|offering| (&offering.offer, offering.state))
+        let offering = self.offering.as_ref().filter(|offering| offering.wanted)?;
+        Some((&offering.offer, offering.state))
     }
 }
 

@@ -233,3 +233,23 @@ fn a_part_of_tiny_elements_is_refused_before_it_fills_the_memory() {
     let refusal = check(&part(7_900_000)).unwrap_err().to_string();
     assert_eq!(refusal, "agent_description is malformed: it has 15800000 bytes, at most 1048576 are taken");
 }
+
+#[test]
+fn an_effective_config_of_very_many_files_is_refused_before_it_fills_the_memory() {
+    let config = |files: usize| {
+        let files = (0..files).map(|number| (format!("{number}.yaml"), wire::AgentConfigFile::default()));
+        let map = wire::AgentConfigMap { config_map: files.collect() };
+        wire::EffectiveConfig { config_map: Some(map) }.encode_to_vec()
+    };
+    let check = |encoded: &[u8]| {
+        let message = alone(Part::EffectiveConfig, encoded);
+        RawAgentToServer::decode(&message).unwrap().check(Part::EffectiveConfig)
+    };
+    assert_eq!(check(&config(1024)), Ok(()));
+    let refusal = check(&config(1025)).unwrap_err().to_string();
+    assert_eq!(refusal, "effective_config is malformed: it has more files than the 1024 that are taken");
+    // The merge of two maps has the files of both, and a file without a name and content has two bytes.
+    assert!(check(&[config(800), config(800)].concat()).is_err());
+    let empty = [10, 0].repeat(1_000_000);
+    assert!(check(&[vec![10], varint(empty.len() as u64), empty].concat()).is_err());
+}

@@ -165,6 +165,69 @@ fn a_reconnect_repeats_an_unanswered_offer_at_once_and_counts_it() {
     }
 }
 
+impl Server {
+    /// The agent's next session, which has received nothing yet.
+    fn next_session(&self, second: u64) -> Self {
+        let mut session = ServerSession::new(uid(1), Transport::WebSocket);
+        if let Some(carried) = self.session.carry_out() {
+            session.carry_in(Moment(second * 1000), carried);
+        }
+        Self { session, settings: SessionSettings::default(), number: 0 }
+    }
+
+    fn come_back(&self, second: u64, report: &Report, offered: Arc<ConfigOffer>) -> Self {
+        let mut server = self.next_session(second);
+        server.receive(report);
+        assert_eq!(server.session.offered(), None, "what was carried over rests until it is wanted");
+        server.session.offer_config(Some(offered));
+        server
+    }
+}
+
+#[test]
+fn an_agent_that_falls_over_at_each_offer_is_offered_it_six_times_an_hour() {
+    let mut server = Server::over(Transport::WebSocket);
+    server.session.offer_config(Some(offer("a: 1")));
+    assert_eq!(server.send(1), Some(true));
+    for second in 2..20 {
+        server = server.come_back(second, &Report::full(0), offer("a: 1"));
+        assert_eq!(server.send(second), Some(second <= 6), "at {second}");
+    }
+    assert_eq!(server.session.offered().map(|(_, state)| state), Some(OfferState::GivenUp));
+    assert_eq!(server.session.poll_timeout(), None);
+    server = server.come_back(3607, &Report::full(0), offer("a: 1"));
+    assert_eq!(server.send(3607), Some(true), "an hour later it counts anew");
+}
+
+#[test]
+fn what_an_agent_holds_is_not_offered_when_it_comes_back_and_what_it_lost_is() {
+    let mut server = Server::over(Transport::WebSocket);
+    let held = offer("a: 1");
+    server.session.offer_config(Some(held.clone()));
+    assert_eq!(server.send(1), Some(true));
+    server.receive(&Report::bare(0).config_status(held.hash(), Status::Applied));
+    server.send(2);
+    let with_it = Report::full(0).config_status(held.hash(), Status::Applied);
+    let mut settled = server.come_back(3, &with_it, held.clone());
+    assert_eq!(settled.send(3), Some(false));
+    assert_eq!(settled.session.offered().map(|(_, state)| state), Some(OfferState::Settled { times: 1 }));
+    let mut lost = server.come_back(3, &Report::full(0), held);
+    assert_eq!(lost.send(3), Some(true));
+}
+
+#[test]
+fn another_offer_begins_its_own_count_when_the_agent_comes_back() {
+    let mut server = Server::over(Transport::WebSocket);
+    assert_eq!(server.session.carry_out(), None);
+    server.session.offer_config(Some(offer("a: 1")));
+    assert_eq!(server.session.carry_out(), None, "it was never sent");
+    assert_eq!(server.send(1), Some(true));
+    let mut server = server.come_back(2, &Report::full(0), offer("a: 2"));
+    assert_eq!(server.send(2), Some(true));
+    let state = server.session.offered().map(|(_, state)| state);
+    assert_eq!(state, Some(OfferState::Sent { times: 1, next: Moment(62_000) }));
+}
+
 #[test]
 fn retx_9_only_the_latest_offer_is_sent() {
     let mut server = Server::over(Transport::Http);

@@ -264,12 +264,18 @@ impl<H: Handler> Connection<H> {
         Ok(())
     }
 
-    /// Sends what is due to one agent.
+    /// Sends what is due to one agent, or forgets it if its session was ended.
     async fn push(&mut self, uid: InstanceUid) -> Result<(), End> {
-        let Some(agent) = self.via.agent(uid) else { return Ok(()) };
+        let Some(agent) = self.via.agent(uid).cloned() else { return Ok(()) };
         let now = self.via.shared.clock.now();
         let (answer, wake) = {
-            let session = &mut agent.lock().session;
+            let mut live = agent.lock();
+            if live.ended {
+                drop(live);
+                self.via.part(&agent, Disconnect::Closed);
+                return Ok(());
+            }
+            let session = &mut live.session;
             (session.poll_answer(now, &self.via.shared.settings.session), session.poll_timeout())
         };
         if let Some(answer) = answer {

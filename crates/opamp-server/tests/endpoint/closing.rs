@@ -1,12 +1,15 @@
 //! How connections end, from either side.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use opamp_proto::server::{ConfigOffer, OfferState};
+use opamp_proto::wire::{AgentConfigFile, AgentConfigMap};
 use opamp_server::{CloseReason, Disconnect, Server, Settings};
 use testkit::raw::{Connection, until};
 use tokio::net::TcpListener;
 
-use crate::application::{Heard, Noting, World, full, uid};
+use crate::application::{Heard, Noting, World, bare, full, uid};
 
 #[tokio::test]
 async fn s33_and_close_4_shutdown_closes_each_websocket_with_1001() {
@@ -96,4 +99,66 @@ async fn revoke_2_the_application_can_close_an_agents_connection() {
     world.server.agents().get(uid(1)).expect("live").close(CloseReason::Policy);
     assert_eq!(connection.next().await.and_then(|frame| frame.close_code()), Some(1008));
     until("the session to end", || world.server.agents().is_empty()).await;
+}
+
+#[tokio::test]
+async fn the_application_ends_one_agents_session_and_leaves_its_connection_alone() {
+    let world = World::new().await;
+    let mut connection = Connection::websocket(world.address, &[]).await;
+    for number in [1, 2, 3] {
+        connection.ask(&full(number, 0)).await;
+    }
+    for number in [1, 3] {
+        let agent = world.server.agents().get(uid(number)).expect("live");
+        world.server.end(&agent, CloseReason::Policy);
+        world.server.end(&agent, CloseReason::Policy);
+        let ended = Heard::Disconnected(uid(number), Disconnect::Server(CloseReason::Policy));
+        assert_eq!(world.heard().iter().filter(|heard| **heard == ended).count(), 1, "once");
+        // Nothing is sent to it any more.
+        agent.offer_config(Some(offer()));
+    }
+    assert_eq!(connection.ask(&bare(2, 1)).await.remote_config, None);
+    assert_eq!(world.server.agents().len(), 1);
+    let back = connection.ask(&bare(1, 1)).await;
+    assert_eq!(
+        (back.instance_uid, back.flags),
+        (uid(1).to_bytes(), 1),
+        "admitted anew, and asked for everything"
+    );
+    assert_eq!(world.heard().iter().filter(|heard| **heard == Heard::Admitted(uid(1))).count(), 2);
+    assert_eq!(world.server.agents().len(), 2);
+}
+
+#[tokio::test]
+async fn the_application_ends_the_session_of_a_poller() {
+    let world = World::new().await;
+    let mut connection = Connection::to(world.address).await;
+    connection.exchange(&[], &full(1, 0)).await;
+    let agent = world.server.agents().get(uid(1)).expect("live");
+    world.server.end(&agent, CloseReason::Policy);
+    world.until_heard(Heard::Disconnected(uid(1), Disconnect::Server(CloseReason::Policy))).await;
+    assert!(world.server.agents().is_empty());
+    connection.exchange(&[], &full(1, 1)).await;
+    assert!(world.server.agents().get(uid(1)).is_some(), "it is let in anew");
+}
+
+fn offer() -> Arc<ConfigOffer> {
+    let file = AgentConfigFile { body: "a: 1".into(), ..Default::default() };
+    ConfigOffer::new(AgentConfigMap { config_map: [(String::new(), file)].into() })
+}
+
+#[tokio::test]
+async fn how_often_an_offer_was_made_is_known_when_the_agent_comes_back() {
+    let world = World::new().await;
+    for times in 1..=3 {
+        let mut connection = Connection::websocket(world.address, &[]).await;
+        connection.ask(&full(1, 0)).await;
+        let agent = world.server.agents().get(uid(1)).expect("live");
+        agent.offer_config(Some(offer()));
+        assert!(connection.next().await.expect("an offer").message().remote_config.is_some());
+        let state = agent.read(|session| session.offered().expect("an offer").1);
+        assert!(matches!(state, OfferState::Sent { times: sent, .. } if sent == times), "{times}: {state:?}");
+        drop(connection);
+        until("the session to end", || world.server.agents().is_empty()).await;
+    }
 }

@@ -6,7 +6,7 @@ use opamp_proto::wire::{ServerErrorResponseType as Kind, server_error_response::
 use opamp_server::{Overload, Refusal, Rejection};
 use testkit::raw::Connection;
 
-use crate::application::{World, bare, full};
+use crate::application::{World, bare, full, uid};
 
 #[tokio::test]
 async fn auth_2_and_auth_3_a_bad_credential_is_401_before_the_upgrade() {
@@ -82,7 +82,26 @@ async fn s7_and_s37_an_agent_that_cannot_be_let_in_is_told_why() {
     world.wish(|wishes| wishes.rejection = None);
     assert_eq!(connection.ask(&full(1, 0)).await.error_response, None);
     world.wish(|wishes| wishes.rejection = Some(Rejection::Unauthorized("not yours".into())));
-    connection.send_message(&full(2, 0)).await;
-    let frame = connection.next().await.expect("a close frame");
+    let mut stranger = Connection::websocket(world.address, &[]).await;
+    stranger.send_message(&full(2, 0)).await;
+    let frame = stranger.next().await.expect("a close frame");
     assert_eq!(frame.close_code(), Some(1008));
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_let_in_takes_nobody_with_it() {
+    let world = World::new().await;
+    let mut connection = Connection::websocket(world.address, &[]).await;
+    for number in [1, 2] {
+        assert_eq!(connection.ask(&full(number, 0)).await.error_response, None);
+    }
+    world.wish(|wishes| wishes.rejection = Some(Rejection::Unauthorized("not yours".into())));
+    let refused = connection.ask(&full(3, 0)).await;
+    let error = refused.error_response.expect("type 1");
+    assert_eq!((error.r#type(), &*error.error_message), (Kind::BadRequest, "not yours"));
+    assert_eq!(refused.instance_uid, uid(3).to_bytes());
+    for number in [1, 2] {
+        assert_eq!(connection.ask(&bare(number, 1)).await.error_response, None);
+    }
+    assert_eq!(world.server.agents().len(), 2);
 }
