@@ -60,8 +60,8 @@ pub enum ClientError {
         /// What was wrong with the answer.
         reason: String,
     },
-    /// The URL is none, or its scheme is neither http nor https.
-    #[error("{0:?} is no URL of a server (http://… or https://…)")]
+    /// The URL is none, its scheme is neither http nor https, or it holds a user.
+    #[error("{0:?} is no URL of a server (http://… or https://…, without a user)")]
     Url(String),
 }
 
@@ -100,9 +100,11 @@ impl fmt::Debug for Client {
 impl Client {
     /// A client for the server at `base` (scheme, host, port). `token` is sent as a bearer token.
     pub fn new(base: &str, trust: &Trust, token: Option<String>) -> Result<Self, ClientError> {
-        let url = reqwest::Url::parse(base).map_err(|_| ClientError::Url(base.to_owned()))?;
-        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(ClientError::Url(base.to_owned()));
+        let wrong = || ClientError::Url(crate::without_user(base));
+        let url = reqwest::Url::parse(base).map_err(|_| wrong())?;
+        let has_user = !url.username().is_empty() || url.password().is_some();
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || has_user {
+            return Err(wrong());
         }
         // The system's roots are read by code that asks for the process's provider. Whoever chose one before wins.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();

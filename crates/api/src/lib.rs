@@ -10,8 +10,10 @@ pub mod labels;
 pub mod overview;
 pub mod problem;
 pub mod session;
+pub mod shown;
 pub mod tokens;
 pub mod views;
 
 pub use client::{Client, ClientError, Hints, Trust};
 pub use problem::Problem;
+pub use shown::without_user;

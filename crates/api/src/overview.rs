@@ -76,7 +76,7 @@ pub struct Failure {
     pub example: String,
 }
 
-/// Agents by state. `unhealthy` counts agents of any state whose last health report was not healthy.
+/// Agents by state. `unhealthy` counts those of the connected and silent ones that say they are not healthy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgentCounts {
     /// Connected now.
@@ -85,7 +85,7 @@ pub struct AgentCounts {
     pub silent: u64,
     /// Gone.
     pub disconnected: u64,
-    /// Last health report was not healthy.
+    /// Connected or silent, and the last health report was not healthy. Of agents that are gone nobody knows.
     pub unhealthy: u64,
     /// All that are known.
     pub total: u64,

@@ -23,7 +23,7 @@ use crate::config::{Config, TlsChoice};
 use crate::configs::Configs;
 use crate::events::Hub;
 use crate::fleet::Fleet;
-use crate::http::{About, Context, ContextInner, MAX_STREAMS, router, serve};
+use crate::http::{About, Context, ContextInner, MAX_STREAMS, Readiness, router, serve};
 use crate::listen::Listeners;
 use crate::opamp::{Census, Credentials, Endpoint, Outgoing, WriteBehind};
 use crate::setup::{self, Ready};
@@ -238,6 +238,7 @@ impl App {
             throttle: LoginThrottle::new(PER_ADDRESS, PER_ACCOUNT),
             proxies: self.config.trusted_proxies.clone(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            readiness: Readiness::default(),
             started: Instant::now(),
             stopping,
             about,

@@ -132,8 +132,8 @@ impl RawConfig {
 
     /// Checks each setting and how they go together.
     pub fn check(self) -> Result<Config, ConfigError> {
-        let opamp_listen = address("--opamp-listen", &self.opamp_listen)?;
-        let listen = address("--listen", &self.listen)?;
+        let opamp_listen = address("--opamp-listen", &self.opamp_listen, 4320)?;
+        let listen = address("--listen", &self.listen, 5050)?;
         if opamp_listen == listen && listen.port() != 0 {
             return wrong(
                 "--opamp-listen",
@@ -193,11 +193,13 @@ impl Config {
     }
 }
 
-fn address(flag: &'static str, text: &str) -> Result<SocketAddr, ConfigError> {
+/// `port` is the one of the example in the error.
+fn address(flag: &'static str, text: &str, port: u16) -> Result<SocketAddr, ConfigError> {
     let text =
         text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
-    text.parse()
-        .or_else(|_| wrong(flag, format!("{text:?} is no address, write it as 0.0.0.0:4320 or [::]:4320")))
+    text.parse().or_else(|_| {
+        wrong(flag, format!("{text:?} is no address, write it as 0.0.0.0:{port} or [::]:{port}"))
+    })
 }
 
 fn tls_choice(off: bool, cert: Option<PathBuf>, key: Option<PathBuf>) -> Result<TlsChoice, ConfigError> {
@@ -214,6 +216,7 @@ fn tls_choice(off: bool, cert: Option<PathBuf>, key: Option<PathBuf>) -> Result<
 fn public_url(text: &str) -> Result<PublicUrl, ConfigError> {
     let flag = "--public-url";
     let trimmed = text.trim_end_matches('/');
+    let text = &api::without_user(text);
     let uri: http::Uri = trimmed
         .parse()
         .or_else(|_| wrong(flag, format!("{text:?} is no URL such as https://muster.example.org")))?;
@@ -313,6 +316,21 @@ mod tests {
             let error = raw.check().unwrap_err();
             assert_eq!(error.flag, flag, "{error}");
             assert!(error.to_string().starts_with(&format!("{flag}: ")));
+        }
+    }
+
+    #[test]
+    fn an_error_shows_an_example_that_fits_and_no_password() {
+        let mut wrong = raw();
+        wrong.listen = "5050".to_owned();
+        assert!(wrong.check().unwrap_err().reason.contains("0.0.0.0:5050"));
+        for url in
+            ["https://me:secret@muster.example.org", "ftp://me:secret@a", "https://me:secret@", "secret@ a"]
+        {
+            let mut wrong = raw();
+            wrong.public_url = Some(url.to_owned());
+            let text = wrong.check().unwrap_err().to_string();
+            assert!(!text.contains("secret"), "{text}");
         }
     }
 

@@ -11,6 +11,7 @@ mod console;
 mod context;
 mod event_stream;
 mod headers;
+mod health;
 mod openapi;
 mod overview;
 mod problem;
@@ -23,5 +24,6 @@ mod version;
 
 pub(crate) use client_address::TrustedProxies;
 pub(crate) use context::{About, Context, Inner as ContextInner, MAX_STREAMS};
+pub(crate) use health::Readiness;
 pub(crate) use router::router;
 pub(crate) use serve::serve;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use model::{EnrolmentToken, Role};
-use store::{AuditEntry, NewCredential, NewUser, OpenOptions, Store, StoreError};
+use store::{AuditEntry, FIRST_LOGIN, NewCredential, NewUser, OpenOptions, Store, StoreError};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
@@ -83,6 +83,9 @@ pub struct FirstStart {
     pub admin_password: Option<String>,
     /// The enrolment token, if one was made.
     pub enrolment_token: Option<String>,
+    /// Nobody has ever logged in, and no password was made now: the one of the first start may be lost, which is shown
+    /// once and only when the server listens.
+    pub is_login_lost: bool,
 }
 
 impl std::fmt::Debug for FirstStart {
@@ -106,8 +109,7 @@ pub(crate) async fn prepare(config: &Config) -> Result<Ready, SetupError> {
     let store = open(config).await?;
     let sealer = sealer(config, &store).await?;
     let certificates = certificates(config, &store, &sealer).await?;
-    let first_start =
-        FirstStart { admin_password: make_admin(&store).await?, enrolment_token: make_token(&store).await? };
+    let first_start = first_start(&store).await?;
     let credentials = Credentials::default();
     for (hash, credential) in store.credential_hashes().await? {
         credentials.add(hash, &credential);
@@ -197,6 +199,13 @@ async fn make_admin(store: &Store) -> Result<Option<String>, SetupError> {
     let entry = AuditEntry::of_system(user.created_at, "user.create", format!("user/{ADMIN}"));
     store.create_user(user, entry).await?;
     Ok(Some(password))
+}
+
+/// Makes what a first start makes.
+async fn first_start(store: &Store) -> Result<FirstStart, SetupError> {
+    let admin_password = make_admin(store).await?;
+    let is_login_lost = admin_password.is_none() && store.setting(FIRST_LOGIN).await?.is_none();
+    Ok(FirstStart { admin_password, enrolment_token: make_token(store).await?, is_login_lost })
 }
 
 /// A password and its hash.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::bench;
 use crate::logging::LogFormat;
@@ -16,6 +16,33 @@ pub(crate) struct Cli {
     pub(crate) debug: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Reads the command line; help, and what makes no sense, end the program here.
+    pub(crate) fn read() -> Self {
+        let matches = Self::exact().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    /// Every command and flag.
+    pub(crate) fn exact() -> clap::Command {
+        with_negative_numbers(Self::command())
+    }
+}
+
+/// `-1` where a value belongs is a value that is out of range, and not a flag that nobody knows.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let allow = |argument: clap::Arg| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    command.mut_args(allow).mut_subcommands(with_negative_numbers)
+}
+
+/// A count that can be 0.
+fn count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it must be a whole number, 0 or more".to_owned())
 }
 
 /// What to do.
@@ -84,7 +111,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, env = "MUSTER_MAX_MESSAGE", default_value = "16MiB", value_name = "SIZE")]
     pub(crate) max_message: String,
     /// How many agents may be known; 0: as many as come
-    #[arg(long, env = "MUSTER_MAX_AGENTS", default_value_t = 0, value_name = "COUNT")]
+    #[arg(long, env = "MUSTER_MAX_AGENTS", default_value_t = 0, value_name = "COUNT", value_parser = count)]
     pub(crate) max_agents: u64,
     /// How long a disconnected agent is remembered (90s, 15m, 12h, 30d); 0: for ever
     #[arg(long, env = "MUSTER_AGENT_EXPIRY", default_value = "30d", value_name = "DURATION")]
@@ -325,13 +352,24 @@ pub(crate) enum Format {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        Cli::exact().debug_assert();
+    }
+
+    #[test]
+    fn a_negative_number_is_a_value_out_of_range_and_not_an_unknown_flag() {
+        for arguments in [
+            &["muster", "server", "--max-agents", "-1"][..],
+            &["muster", "server", "--agent-threads", "-1"],
+            &["muster", "agents", "list", "--limit", "-1"],
+        ] {
+            let text = Cli::exact().try_get_matches_from(arguments).unwrap_err().to_string();
+            assert!(text.contains("'-1'") && text.contains(arguments[arguments.len() - 2]), "{text}");
+            assert!(!text.contains("unexpected argument"), "{text}");
+        }
     }
 
     #[test]

@@ -14,8 +14,6 @@ mod server;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use cli::{Cli, Command};
 use failure::{Code, Failure};
 
@@ -24,7 +22,7 @@ use failure::{Code, Failure};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read();
     // Several parts of the program could bring a provider of their own: the choice is made here.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     match run(cli) {

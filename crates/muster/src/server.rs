@@ -1,6 +1,7 @@
 //! `muster server`: reads the flags, builds the server, prints where it is, serves until a signal.
 
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::Arc;
 
 use control_plane::{Addresses, App, BuildError, Config, ConfigError, Listeners, RawConfig};
@@ -15,12 +16,12 @@ const WORKERS: usize = 2;
 
 /// Runs the server.
 pub(crate) fn run(args: ServerArgs, debug: bool) -> Result<(), Failure> {
-    let common = args.common.clone();
+    let (common, data_dir) = (args.common.clone(), args.data_dir.clone());
     logging::start(common.log_format, debug);
     let config = raw(args).check().map_err(wrong)?;
     runtime()?.block_on(async {
         let server = Started::new(config, &common).await?;
-        server.greet()?;
+        server.greet(&data_dir)?;
         server.serve(&common, stop_signal()?, || {}).await
     })
 }
@@ -95,7 +96,7 @@ impl Started {
     }
 
     /// Says where the server is, and on a first start how to begin.
-    fn greet(&self) -> Result<(), Failure> {
+    fn greet(&self, data_dir: &Path) -> Result<(), Failure> {
         let public = self.app.public_addresses(&self.listeners).map_err(|error| Failure::of(&error))?;
         let mut lines =
             vec![format!("Muster {}", env!("CARGO_PKG_VERSION")), format!("console   {}", public.console)];
@@ -106,14 +107,22 @@ impl Started {
         if let Some(file) = self.app.ca_file() {
             lines.push(format!("CA file   {}", std::path::absolute(&file).unwrap_or(file).display()));
         }
-        lines.extend(self.first_steps(&public.opamp));
+        lines.extend(self.first_steps(&public.opamp, data_dir));
         output::line(&lines.join("\n"))
     }
 
     /// What a first start made, shown this once.
-    pub(crate) fn first_steps(&self, opamp: &str) -> Vec<String> {
+    fn first_steps(&self, opamp: &str, data_dir: &Path) -> Vec<String> {
         let first = self.app.first_start();
         let mut lines = Vec::new();
+        if first.is_login_lost {
+            lines.push(String::new());
+            lines.push(
+                "Nobody has logged in yet. If the password of the first start is lost, make another:"
+                    .to_owned(),
+            );
+            lines.push(format!("  muster admin reset-login --data-dir {}", data_dir.display()));
+        }
         if let Some(password) = &first.admin_password {
             lines.push(String::new());
             lines.push("First start. These are shown once:".to_owned());

@@ -1,6 +1,6 @@
 //! What can go wrong between the control plane and its database, in words that an operator can act on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why the store did not do what it was asked. Nothing of a failed call is kept.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,10 @@ pub enum StoreError {
         backup: String,
     },
     /// The file is no database of ours, or it is damaged.
-    #[error("{} is no usable Muster database: {reason}", path.display())]
+    #[error(
+        "{} is no usable Muster database: {reason}; name another --data-dir, or put a back-up in its place",
+        path.display()
+    )]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -43,6 +46,29 @@ pub enum StoreError {
     /// The database cannot be written. Later writes work again once it can.
     #[error("the database is read-only, check the permissions of its file and directory")]
     ReadOnly(#[source] rusqlite::Error),
+    /// The process has as many files open as it may. Later calls work again once it has fewer.
+    #[error(
+        "the database cannot be opened: this process has no file descriptor left; \
+         raise the limit of open files (ulimit -n)"
+    )]
+    NoDescriptor(#[source] rusqlite::Error),
+    /// A file of the database cannot be opened.
+    #[error(
+        "a file of the database cannot be opened, check that it is there and the permissions of its directory"
+    )]
+    CannotOpen(#[source] rusqlite::Error),
+    /// What the file holds is not what was written to it.
+    #[error(
+        "the database {} is damaged: stop the server, keep the file aside, and put a back-up in its place \
+         (copies made before upgrades are in backups beside it)",
+        path.display()
+    )]
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
     /// Another process holds the database for longer than we wait.
     #[error("the database is locked by another process")]
     Busy(#[source] rusqlite::Error),
@@ -85,7 +111,20 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the same call can succeed later without a change to it.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Full(_) | Self::ReadOnly(_) | Self::Busy(_) | Self::InUse { .. })
+        matches!(
+            self,
+            Self::Full(_) | Self::ReadOnly(_) | Self::Busy(_) | Self::NoDescriptor(_) | Self::InUse { .. }
+        )
+    }
+
+    /// Says of which file it is, where that is not known yet.
+    pub(crate) fn of(self, database: &Path) -> Self {
+        match self {
+            Self::Damaged { path, source } if path.as_os_str().is_empty() => {
+                Self::Damaged { path: database.to_owned(), source }
+            }
+            other => other,
+        }
     }
 }
 
@@ -94,9 +133,22 @@ impl From<rusqlite::Error> for StoreError {
         use rusqlite::ErrorCode as Code;
         match error.sqlite_error_code() {
             Some(Code::DiskFull) => Self::Full(error),
-            Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied) => Self::ReadOnly(error),
+            Some(Code::ReadOnly | Code::PermissionDenied) => Self::ReadOnly(error),
+            Some(Code::CannotOpen) if no_descriptor_is_left() => Self::NoDescriptor(error),
+            Some(Code::CannotOpen) => Self::CannotOpen(error),
+            Some(Code::DatabaseCorrupt | Code::NotADatabase) => {
+                Self::Damaged { path: PathBuf::new(), source: error }
+            }
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Busy(error),
             _ => Self::Database(error),
         }
     }
+}
+
+/// SQLite does not say why it could not open a file, so the question is put to the system once more.
+fn no_descriptor_is_left() -> bool {
+    const PROCESS: i32 = 24;
+    const SYSTEM: i32 = 23;
+    let opened = std::fs::File::open("/dev/null");
+    opened.is_err_and(|error| matches!(error.raw_os_error(), Some(PROCESS | SYSTEM)))
 }

@@ -41,6 +41,6 @@ pub use credentials::NewCredential;
 pub use error::StoreError;
 pub use options::{OpenOptions, Purpose};
 pub use secrets::SealedSecret;
-pub use sessions::NewSession;
+pub use sessions::{FIRST_LOGIN, NewSession};
 pub use store::Store;
 pub use version::Expected;

@@ -10,6 +10,9 @@ use crate::store::Store;
 use crate::value;
 use crate::writer::Durability;
 
+/// The setting that says when somebody logged in for the first time, in milliseconds since 1970.
+pub const FIRST_LOGIN: &str = "first_login";
+
 /// A session to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
@@ -37,6 +40,10 @@ impl Store {
             if made == 0 {
                 return Err(StoreError::Missing("the user"));
             }
+            db.conn.execute(
+                "INSERT INTO setting (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING",
+                (FIRST_LOGIN, new.created_at.0.to_string()),
+            )?;
             audit::record(db, &entry)
         })
         .await

@@ -47,6 +47,11 @@ impl Store {
     /// Opens the database, makes it or upgrades its schema, and starts the threads. `now` dates an upgrade,
     /// a back-up and the server's start. Blocks; call it before the runtime starts or on a blocking thread.
     pub fn open(options: OpenOptions, now: UnixMillis) -> Result<Self, StoreError> {
+        let path = options.path.clone();
+        Self::try_open(options, now).map_err(|error| error.of(&path))
+    }
+
+    fn try_open(options: OpenOptions, now: UnixMillis) -> Result<Self, StoreError> {
         let lock = match options.purpose {
             Purpose::Serve => Some(lock(&options.path)?),
             Purpose::Administer => None,
@@ -91,6 +96,21 @@ impl Store {
         &self.inner.path
     }
 
+    /// Bytes that the disk with the database has left for this process.
+    pub async fn free_space(&self) -> Result<u64, StoreError> {
+        self.read(|reader| {
+            let path = Path::new(reader.conn.path().unwrap_or_default());
+            let directory = path.parent().unwrap_or(path);
+            let disk = nix::sys::statvfs::statvfs(directory).map_err(|error| StoreError::File {
+                action: "ask for the free space of",
+                path: directory.to_owned(),
+                source: error.into(),
+            })?;
+            Ok(disk.blocks_available().saturating_mul(disk.fragment_size()))
+        })
+        .await
+    }
+
     /// Writes what is queued and ends the threads; every later call of any handle answers
     /// [`StoreError::Closed`]. Blocks for as long as that takes.
     pub fn close(&self) {
@@ -110,7 +130,7 @@ impl Store {
     {
         let (reply, answer) = oneshot::channel();
         self.inner.writes.push(Box::new(Call { durability, weight, body, value: None, reply }));
-        answer.await.unwrap_or(Err(StoreError::Closed))
+        answer.await.unwrap_or(Err(StoreError::Closed)).map_err(|error| error.of(self.path()))
     }
 
     /// Runs a body on one of the readers, which sees what is committed.
@@ -124,7 +144,7 @@ impl Store {
             // Who asked may have gone.
             let _ = reply.send(body(reader));
         }));
-        answer.await.unwrap_or(Err(StoreError::Closed))
+        answer.await.unwrap_or(Err(StoreError::Closed)).map_err(|error| error.of(self.path()))
     }
 
     pub(crate) fn busy_timeout(&self) -> Duration {

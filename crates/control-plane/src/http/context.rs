@@ -8,6 +8,7 @@ use store::Store;
 use tokio::sync::{Semaphore, watch};
 
 use super::client_address::TrustedProxies;
+use super::health::Readiness;
 use crate::auth::{LoginThrottle, Passwords};
 use crate::configs::Configs;
 use crate::events::Hub;
@@ -34,6 +35,7 @@ pub(crate) struct Inner {
     pub(crate) throttle: LoginThrottle,
     pub(crate) proxies: TrustedProxies,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) readiness: Readiness,
     pub(crate) started: Instant,
     /// Turns true when the server stops: streams end then.
     pub(crate) stopping: watch::Receiver<bool>,

@@ -1,4 +1,4 @@
-//! /api/v1/overview: the server and its fleet in a few figures; and whether the server is well.
+//! /api/v1/overview: the server and its fleet in a few figures.
 
 use api::assignments::Assignment;
 use api::overview::{Failure, Overview, VersionCount};
@@ -50,19 +50,4 @@ fn version_count(count: store::VersionCount) -> VersionCount {
 fn failure(count: store::FailureCount) -> Failure {
     let store::FailureCount { reason, agents, example } = count;
     Failure { error: reason, agents, example: example.to_string() }
-}
-
-/// `GET /healthz`: the process lives.
-pub(super) async fn healthz() -> &'static str {
-    "ok\n"
-}
-
-/// `GET /readyz`: the process can do its work, which needs the database.
-pub(super) async fn readyz(State(context): State<Context>) -> Result<&'static str, ApiError> {
-    context.store.setting("ready").await?;
-    if context.server.handler().outgoing.is_failing() {
-        let wait = std::time::Duration::from_secs(5);
-        return Err(ApiError::unavailable("the database takes no writes", wait));
-    }
-    Ok("ready\n")
 }

@@ -19,7 +19,7 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::request::MAX_BODY;
 use super::{
-    agents, assignments, configs, console, event_stream, headers, openapi, overview, session, tokens,
+    agents, assignments, configs, console, event_stream, headers, health, openapi, overview, session, tokens,
 };
 
 /// No answer takes longer, except a stream.
@@ -76,8 +76,8 @@ pub(crate) fn router(context: Context) -> Router {
     let worth_it = DefaultPredicate::new().and(NotForContentType::SSE);
     let (api, document) = api();
     api.layer(Extension(openapi::Text::of(&document)))
-        .route("/healthz", get(overview::healthz))
-        .route("/readyz", get(overview::readyz))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(console::serve)
         .layer(CompressionLayer::new().compress_when(worth_it))

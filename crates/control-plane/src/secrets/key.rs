@@ -48,6 +48,12 @@ pub enum KeyError {
         /// The file.
         path: PathBuf,
     },
+    /// It is a directory, or something else that is no file.
+    #[error("the key file {} is no file: name the file itself, such as {}", path.display(), path.join("master.key").display())]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// Others may read the file.
     #[error("the key file {} can be read by others (mode {mode:03o}): run chmod 600 on it", path.display())]
     Exposed {
@@ -119,6 +125,7 @@ impl MasterKey {
     fn load(path: &Path) -> Result<Option<Self>, KeyError> {
         let failed = |source| KeyError::File { action: "read", path: path.to_owned(), source };
         let mode = match fs::metadata(path) {
+            Ok(metadata) if !metadata.is_file() => return Err(KeyError::NoFile { path: path.to_owned() }),
             Ok(metadata) => metadata.mode() & 0o777,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
@@ -203,6 +210,17 @@ mod tests {
         MasterKey::load_or_make(&path, None).unwrap();
         let other = MasterKey::load_or_make(&path, Some("abc")).unwrap_err();
         assert!(matches!(other, KeyError::Other { .. }), "{other}");
+    }
+
+    #[test]
+    fn a_directory_is_no_key_file_whatever_its_permissions() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let text = MasterKey::load_or_make(dir.path(), None).unwrap_err().to_string();
+        assert!(
+            text.contains("is no file") && text.contains("/master.key") && !text.contains("chmod"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Target {
         ca: Option<&Path>,
         permitted: bool,
     ) -> anyhow::Result<Self> {
-        let url = url::Url::parse(url).with_context(|| format!("{url:?} is no URL"))?;
+        let url = url::Url::parse(url).with_context(|| format!("{:?} is no URL", api::without_user(url)))?;
         let secure = match url.scheme() {
             "http" | "ws" => false,
             "https" | "wss" => true,

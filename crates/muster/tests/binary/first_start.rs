@@ -21,11 +21,21 @@ fn a_first_start_prints_login_and_token_once_and_tells_how_to_connect_an_agent()
 
     let server = place.server(&[]);
     assert!(server.ready.admin_password.is_none() && server.ready.enrolment_token.is_none());
+    let mut login = place.command(&["login", &server.ready.console, "--password-stdin", "--fingerprint"]);
+    let fingerprint = out.lines().find_map(|line| line.strip_prefix("CA        ")).unwrap();
+    let file = place.path("password");
+    std::fs::write(&file, password).unwrap();
+    let login = login.arg(fingerprint.split(' ').next().unwrap()).stdin(std::fs::File::open(file).unwrap());
+    let output = login.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
     let (_, out) = server.stop();
-    assert!(
-        out.contains("console   https://127.0.0.1:") && !out.contains("login") && !out.contains("mst_"),
-        "{out}"
-    );
+    assert!(out.contains("console   https://127.0.0.1:") && !out.contains("mst_"), "{out}");
+    let hint = "Nobody has logged in yet. If the password of the first start is lost, make another:\n  \
+                muster admin reset-login --data-dir data\n";
+    assert!(out.contains(hint), "{out}");
+
+    let (_, out) = place.server(&[]).stop();
+    assert!(out.contains("console   https://127.0.0.1:") && !out.contains("login"), "{out}");
 }
 
 #[test]

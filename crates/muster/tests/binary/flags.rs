@@ -31,6 +31,25 @@ fn a_wrong_flag_is_named_and_nothing_is_made() {
 }
 
 #[test]
+fn a_damaged_database_is_named_and_what_to_do_is_said() {
+    let place = Place::new();
+    place.server(&["--insecure-http"]).stop();
+    let path = place.path("data/muster.db");
+    let script = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); \
+                  db.execute('PRAGMA wal_checkpoint(TRUNCATE)'); db.close()";
+    let python = std::process::Command::new("python3").args(["-c", script]).arg(&path).status().unwrap();
+    assert!(python.success());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[100..].fill(0xa5);
+    std::fs::write(&path, bytes).unwrap();
+    let listen = ["--listen", "127.0.0.1:0", "--opamp-listen", "127.0.0.1:0"];
+    let output = place.run(&[&["server", "--data-dir", "data", "--insecure-http"], &listen[..]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let err = text(&output.stderr);
+    assert!(err.contains("data/muster.db") && err.contains("put a back-up in its place"), "{err}");
+}
+
+#[test]
 fn a_certificate_that_cannot_be_used_names_its_flag() {
     let place = Place::new();
     std::fs::write(place.path("cert.pem"), "junk").unwrap();
@@ -65,7 +84,8 @@ fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     place.server(&["--insecure-http"]).stop();
     let path = place.path("data/muster.db");
     let script = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); \
-                  db.execute('UPDATE migration SET version = 9999'); db.commit(); db.close()";
+                  db.execute('UPDATE migration SET version = 9999 WHERE version = (SELECT max(version) FROM \
+                  migration)'); db.commit(); db.close()";
     let python = std::process::Command::new("python3").args(["-c", script]).arg(&path).status().unwrap();
     assert!(python.success());
     let bytes = std::fs::read(&path).unwrap();

@@ -47,7 +47,17 @@ fn s7_while_the_store_fails_new_agents_are_unavailable_and_reports_are_kept_unti
         let mut other = Connection::websocket(server.opamp(), &headers).await;
         assert!(other.ask(&report(3, 0, "before")).await.error_response.is_none());
 
+        let console = server.ready.console.trim_start_matches("http://").parse().unwrap();
+        let readiness = async || Connection::to(console).await.request("GET /readyz", &[], b"").await.status;
+        assert_eq!(readiness().await, 200);
         limit_files(&server, "1");
+        // Before anything else has tried to write.
+        soon("to be not ready", async {
+            while readiness().await != 503 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await;
         let mut fresh = Connection::websocket(server.opamp(), &headers).await;
         let error = fresh.ask(&report(2, 0, "fresh")).await.error_response.expect("an error");
         assert_eq!(error.r#type, 2, "{error:?}");
