@@ -13,7 +13,8 @@ use opamp_proto::wire::{
 };
 use opamp_proto::{AgentCapabilities, InstanceUid, Part};
 use store::{
-    AgentQuery, AgentSort, AgentWrite, AuditEntry, Enrolment, NewCredential, OpenOptions, SessionStart, Store,
+    AgentQuery, AgentSort, AgentWrite, AuditEntry, Enrolment, Mark, NewCredential, OpenOptions, SessionStart,
+    Store,
 };
 
 const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
@@ -81,6 +82,7 @@ async fn main() {
         clock.print(name, agents);
     }
 
+    joins(&store, credential, agents).await;
     lists(&store).await;
     let uids: Vec<_> = order.iter().take(5000).map(|n| uid(*n)).collect();
     clock = Clock::start();
@@ -100,6 +102,42 @@ async fn main() {
         );
     }
     println!("resident {} kB", resident_kb());
+}
+
+/// Agents that come as they do: few share a commit, and each goes again. Measured as a whole, with what the store puts
+/// off.
+async fn joins(store: &Store, credential: model::CredentialId, agents: u32) {
+    const SHARE: usize = 24;
+    let epoch = SessionEpoch { server: store.server_epoch(), session: 1 };
+    let come: Vec<u32> = (agents..agents + agents / 4).collect();
+    let batches: Vec<Vec<Enrolment>> = come
+        .chunks(SHARE)
+        .map(|batch| {
+            let batch = batch.iter();
+            batch.map(|n| Enrolment { credential, now: NOW, first: full_report(*n, epoch) }).collect()
+        })
+        .collect();
+    let mut clock = Clock::start();
+    clock
+        .measure(async {
+            for batch in batches {
+                store.enrol(batch).await.unwrap();
+            }
+            store.agent_counts().await.unwrap();
+        })
+        .await;
+    clock.print(&format!("new agent, {SHARE} to a commit"), agents / 4);
+    let gone = |n: &u32| {
+        let mut write = AgentWrite::new(uid(*n), epoch, NOW);
+        write.mark = Some(Mark::Disconnected(NOW));
+        write
+    };
+    clock = Clock::start();
+    for batch in come.chunks(BATCH) {
+        let batch = batch.iter().map(gone).collect();
+        clock.measure(store.write_agents(batch)).await.unwrap();
+    }
+    clock.print("disconnected", agents / 4);
 }
 
 async fn lists(store: &Store) {

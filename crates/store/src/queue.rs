@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
@@ -12,6 +13,13 @@ pub(crate) struct Queue<T> {
 struct State<T> {
     items: VecDeque<T>,
     closed: bool,
+}
+
+/// What came of waiting for an item.
+pub(crate) enum Next<T> {
+    Item(T),
+    Nothing,
+    Closed,
 }
 
 impl<T> Queue<T> {
@@ -39,6 +47,19 @@ impl<T> Queue<T> {
                 return None;
             }
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The same, but not for longer than `patience`: [`Next::Nothing`] then.
+    pub(crate) fn pop_within(&self, patience: Duration) -> Next<T> {
+        let (mut state, _) = self
+            .ready
+            .wait_timeout_while(self.lock(), patience, |state| state.items.is_empty() && !state.closed)
+            .unwrap_or_else(PoisonError::into_inner);
+        match state.items.pop_front() {
+            Some(item) => Next::Item(item),
+            None if state.closed => Next::Closed,
+            None => Next::Nothing,
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -33,6 +34,8 @@ struct Inner {
     epoch: ServerEpoch,
     path: PathBuf,
     busy_timeout: Duration,
+    /// Whether the index of attributes does not know every agent yet.
+    behind: Arc<AtomicBool>,
     /// Held as long as the store lives, so that no second server opens the file.
     _lock: Option<File>,
 }
@@ -70,9 +73,13 @@ impl Store {
             })?);
         }
         let queue = Arc::clone(&writes);
+        let serves = options.purpose == Purpose::Serve;
+        // Until the writer has looked, nobody knows.
+        let behind = Arc::new(AtomicBool::new(serves));
+        let tell = Arc::clone(&behind);
         threads.push(spawn(&options.path, "store-write".to_owned(), move || {
             let _abandon = Abandon(&queue);
-            writer::run(&conn, epoch, &queue);
+            writer::run(&conn, epoch, &queue, serves.then_some(&tell));
         })?);
         let inner = Inner {
             writes,
@@ -81,6 +88,7 @@ impl Store {
             epoch: ServerEpoch(epoch),
             path: options.path,
             busy_timeout: options.busy_timeout,
+            behind,
             _lock: lock,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -128,17 +136,51 @@ impl Store {
         T: Send + 'static,
         F: FnMut(&mut Db<'_>) -> Result<T, StoreError> + Send + 'static,
     {
+        self.call(durability, weight, false, body).await
+    }
+
+    /// The same, durably, for calls that leave the index of attributes to a later transaction.
+    pub(crate) async fn write_ahead_of_index<T, F>(&self, weight: usize, body: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Db<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.call(Durability::Durable, weight, true, body).await
+    }
+
+    async fn call<T, F>(
+        &self,
+        durability: Durability,
+        weight: usize,
+        ahead_of_index: bool,
+        body: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Db<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
-        self.inner.writes.push(Box::new(Call { durability, weight, body, value: None, reply }));
+        self.inner.writes.push(Box::new(Call {
+            durability,
+            weight,
+            ahead_of_index,
+            body,
+            value: None,
+            reply,
+        }));
         answer.await.unwrap_or(Err(StoreError::Closed)).map_err(|error| error.of(self.path()))
     }
 
-    /// Runs a body on one of the readers, which sees what is committed.
+    /// Runs a body on one of the readers, which sees what is committed, and every agent in the index.
     pub(crate) async fn read<T, F>(&self, body: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
+        if self.inner.behind.load(Ordering::Acquire) {
+            // Any write brings the index up to date. If it fails, what is there can be read all the same.
+            let _ = self.write(Durability::Behind, 1, |_| Ok(())).await;
+        }
         let (reply, answer) = oneshot::channel();
         self.inner.reads.push(Box::new(move |reader: &Reader| {
             // Who asked may have gone.

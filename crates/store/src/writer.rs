@@ -2,13 +2,15 @@
 //! that is committed: with an fsync when any of the calls asked to be durable (group commit), else without.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::agents::{Statements, cache::Caches, pending::Pending};
 use crate::error::StoreError;
-use crate::queue::Queue;
+use crate::queue::{Next, Queue};
 
 /// How much of a machine's crash a write must survive. A crash of the process loses neither kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +28,8 @@ pub(crate) struct Db<'c> {
     pub(crate) statements: Statements<'c>,
     /// What calls of this transaction left to be done at its end, once for all of them.
     pub(crate) pending: Pending,
+    /// Whether all calls of this transaction leave the index to a later one.
+    pub(crate) index_later: bool,
     pub(crate) epoch: u64,
 }
 
@@ -34,6 +38,8 @@ pub(crate) trait Job: Send {
     fn durability(&self) -> Durability;
     /// About how many rows it writes.
     fn weight(&self) -> usize;
+    /// Whether it leaves the index of attributes to a later transaction.
+    fn is_ahead_of_index(&self) -> bool;
     /// May run again when another call of its group failed.
     fn run(&mut self, db: &mut Db<'_>) -> Result<(), StoreError>;
     fn answer(self: Box<Self>, failure: Option<StoreError>);
@@ -42,6 +48,7 @@ pub(crate) trait Job: Send {
 pub(crate) struct Call<F, T> {
     pub(crate) durability: Durability,
     pub(crate) weight: usize,
+    pub(crate) ahead_of_index: bool,
     pub(crate) body: F,
     pub(crate) value: Option<T>,
     pub(crate) reply: oneshot::Sender<Result<T, StoreError>>,
@@ -58,6 +65,10 @@ where
 
     fn weight(&self) -> usize {
         self.weight
+    }
+
+    fn is_ahead_of_index(&self) -> bool {
+        self.ahead_of_index
     }
 
     fn run(&mut self, db: &mut Db<'_>) -> Result<(), StoreError> {
@@ -79,29 +90,55 @@ where
 /// Rows after which a transaction is closed although more calls wait, so that none waits long.
 const MAX_GROUP: usize = 4_000;
 
+/// How long the writer idles before it brings the index up to date.
+const IDLE: Duration = Duration::from_millis(200);
+
 pub(crate) type WriteQueue = Arc<Queue<Box<dyn Job>>>;
 
-pub(crate) fn run(conn: &Connection, epoch: u64, queue: &WriteQueue) {
+/// Runs until the queue is closed and empty. `behind` is true while the index does not know every agent yet; `None`
+/// for who works beside a server, which alone knows that.
+pub(crate) fn run(conn: &Connection, epoch: u64, queue: &WriteQueue, behind: Option<&AtomicBool>) {
     conn.set_prepared_statement_cache_capacity(96);
     let (caches, statements, pending) = (Caches::new(), Statements::new(conn), Pending::default());
-    let db = Db { conn, caches, statements, pending, epoch };
-    let mut writer = Writer { db, synchronous: Durability::Behind };
-    while let Some(first) = queue.pop() {
-        let mut weight = first.weight();
-        let mut group = vec![first];
-        while weight < MAX_GROUP
-            && let Some(next) = queue.try_pop()
-        {
-            weight += next.weight();
-            group.push(next);
+    let db = Db { conn, caches, statements, pending, index_later: false, epoch };
+    let mut writer = Writer { db, synchronous: Durability::Behind, behind };
+    writer.load_pending();
+    writer.tell();
+    loop {
+        let first = match writer.db.pending.is_behind() {
+            true => queue.pop_within(IDLE),
+            false => queue.pop().map_or(Next::Closed, Next::Item),
+        };
+        match first {
+            Next::Item(first) => writer.commit_group(gather(first, queue)),
+            Next::Nothing => writer.catch_up(),
+            Next::Closed => break,
         }
-        writer.commit_group(group);
+        if writer.db.pending.is_due() {
+            writer.catch_up();
+        }
+        writer.tell();
     }
+    writer.catch_up();
+}
+
+/// What waits, up to the bound.
+fn gather(first: Box<dyn Job>, queue: &WriteQueue) -> Vec<Box<dyn Job>> {
+    let mut weight = first.weight();
+    let mut group = vec![first];
+    while weight < MAX_GROUP
+        && let Some(next) = queue.try_pop()
+    {
+        weight += next.weight();
+        group.push(next);
+    }
+    group
 }
 
 struct Writer<'c> {
     db: Db<'c>,
     synchronous: Durability,
+    behind: Option<&'c AtomicBool>,
 }
 
 impl Writer<'_> {
@@ -109,7 +146,11 @@ impl Writer<'_> {
     /// the guilty one fails.
     fn commit_group(&mut self, mut group: Vec<Box<dyn Job>>) {
         match self.transaction(&mut group) {
-            Ok(()) => group.into_iter().for_each(|job| job.answer(None)),
+            Ok(()) => {
+                // Whoever reads after the answer must find out that the index is behind.
+                self.tell();
+                group.into_iter().for_each(|job| job.answer(None));
+            }
             Err(error) if group.len() == 1 => {
                 if let Some(job) = group.pop() {
                     job.answer(Some(error));
@@ -122,16 +163,55 @@ impl Writer<'_> {
     fn transaction(&mut self, group: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         let durability = group.iter().map(|job| job.durability()).max().unwrap_or(Durability::Behind);
         self.set_synchronous(durability)?;
+        self.db.index_later = !group.is_empty() && group.iter().all(|job| job.is_ahead_of_index());
+        self.db.pending.credential_changed();
         self.db.conn.execute_batch("BEGIN IMMEDIATE")?;
-        let outcome = group
-            .iter_mut()
-            .try_for_each(|job| job.run(&mut self.db))
-            .and_then(|()| Pending::flush(&mut self.db).map(drop))
+        let outcome = self
+            .flush()
+            .and_then(|()| group.iter_mut().try_for_each(|job| job.run(&mut self.db)))
+            .and_then(|()| self.flush())
             .and_then(|()| self.db.conn.execute_batch("COMMIT").map_err(StoreError::from));
         if outcome.is_err() {
             self.roll_back();
         }
         outcome
+    }
+
+    /// Does what was left to be done, unless this transaction leaves it too.
+    fn flush(&mut self) -> Result<(), StoreError> {
+        if self.db.index_later { Ok(()) } else { Pending::flush(&mut self.db).map(drop) }
+    }
+
+    /// Brings the index up to date in a transaction of its own.
+    fn catch_up(&mut self) {
+        if self.db.pending.is_behind()
+            && let Err(error) = self.transaction(&mut [])
+        {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the index of attributes could not be brought up to date, it is tried again"
+            );
+        }
+    }
+
+    fn tell(&self) {
+        if let Some(behind) = self.behind {
+            behind.store(self.db.pending.is_behind(), Ordering::Release);
+        }
+    }
+
+    /// What the last run left to be done.
+    fn load_pending(&mut self) {
+        if self.behind.is_none() {
+            return;
+        }
+        match Pending::load(self.db.conn) {
+            Ok(pending) => self.db.pending = pending,
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "what is left to be done for the index of attributes cannot be read"
+            ),
+        }
     }
 
     /// SQLite takes the setting only between transactions.
@@ -156,5 +236,6 @@ impl Writer<'_> {
         {
             tracing::error!(error = &error as &dyn std::error::Error, "rolling back failed");
         }
+        self.load_pending();
     }
 }

@@ -20,7 +20,7 @@ use crate::writer::{Db, Durability};
 impl Store {
     /// Enrols agents; one outcome for each, in the same order. Durable. Many calls at once share one fsync.
     pub async fn enrol(&self, batch: Vec<Enrolment>) -> Result<Vec<EnrolOutcome>, StoreError> {
-        self.write(Durability::Durable, batch.len(), move |db| {
+        self.write_ahead_of_index(batch.len(), move |db| {
             batch.iter().map(|enrolment| enrol(db, enrolment)).collect()
         })
         .await
@@ -102,6 +102,9 @@ fn insert(
     db.statements.insert_agent(first.uid, (credential, now), &hot, &facts)?;
     let id = db.conn.last_insert_rowid();
     report::insert(db, id, &first.parts)?;
+    if db.index_later {
+        Pending::defer(db, id)?;
+    }
     for (key, value) in attributes::index_rows(&attributes) {
         let key = db.caches.key_id(db.conn, key)?;
         db.pending.index.add(key, &value, id);

@@ -138,7 +138,16 @@ fn write_chunk(
     });
     let mut chunk = match stored.optional()? {
         None => Chunk::empty(),
-        Some(chunk) => chunk.map_err(|()| StoreError::Corrupt("set of agents"))?,
+        Some(Ok(chunk)) => chunk,
+        Some(Err(())) => {
+            // An error here would stop every later write as well.
+            tracing::error!(
+                key,
+                value,
+                "a set of agents in the index of attributes is damaged, it begins anew"
+            );
+            Chunk::empty()
+        }
     };
     for (agent, change) in changes {
         match change {

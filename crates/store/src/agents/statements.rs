@@ -86,6 +86,9 @@ statements! {
         ORDER BY chunk DESC LIMIT 2";
     newer_with_attribute = "SELECT chunk, ids FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND chunk >= ?3
         ORDER BY chunk DESC LIMIT 2";
+    put_setting = "INSERT INTO setting (name, value) VALUES (?1, ?2)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    delete_setting = "DELETE FROM setting WHERE name = ?1";
     set_replaced_by = "UPDATE agent SET replaced_by = ?2 WHERE id = ?1";
     set_replaces = "UPDATE agent SET replaces = ?2 WHERE id = ?1";
     clear_replaced_by = "UPDATE agent SET replaced_by = NULL WHERE uid = ?1";
