@@ -13,6 +13,7 @@ use crate::agent::{Agent, CloseReason, Disconnect, Live, NewAgent, Peer};
 use crate::handler::{Handler, Overload, Rejection, StatusReport};
 use crate::outbox::Outbox;
 use crate::server::Shared;
+use crate::traffic::Flow;
 
 /// What carries messages: a WebSocket, or one plain request.
 pub(crate) struct Via<H: Handler> {
@@ -57,6 +58,11 @@ impl<H: Handler> Via<H> {
 
     fn transport(&self) -> Transport {
         if self.outbox.is_some() { Transport::WebSocket } else { Transport::Http }
+    }
+
+    /// What is counted of this transport.
+    pub(crate) fn flow(&self) -> &Flow {
+        self.shared.traffic.over(self.transport())
     }
 
     /// An agent on this connection.
@@ -157,6 +163,7 @@ impl<H: Handler> Via<H> {
             Ok(received) => received,
             Err(refused) => return Some(bad_request(agent.instance_uid().to_bytes(), refused.to_string())),
         };
+        self.flow().processed(received.is_news());
         if received.is_news() {
             drop(live);
             self.shared.handler.reported(agent, &StatusReport { message, received, first: false });
@@ -266,6 +273,7 @@ impl<H: Handler> Via<H> {
         if self.outbox.is_some() {
             self.carry(&agent);
         }
+        self.flow().processed(true);
         self.shared.handler.reported(&agent, &report);
         self.answer(self.shared.clock.now(), &agent, agent.lock(), received)
     }

@@ -15,6 +15,7 @@ use crate::gzip::{self, InflateError};
 use crate::handler::Handler;
 use crate::server::Shared;
 use crate::service::{PROTOBUF, text, unauthorized, unavailable};
+use crate::traffic::Reason;
 
 /// What a busy server says when the application names no time.
 const COME_BACK: Duration = Duration::from_secs(30);
@@ -40,13 +41,18 @@ where
     };
     let mut via = Via::new(shared, principal, peer, None);
     let hint = named_uid(&head.headers);
+    via.flow().received(message.len());
     let body = match via.handle(&message, hint).await {
         Outcome::Answer { bytes, wake: _ } => bytes,
-        Outcome::BadRequest(answer) => via.encode(&answer),
+        Outcome::BadRequest(answer) => {
+            via.shared.traffic.refused(Reason::BadRequest).add(1);
+            via.encode(&answer)
+        }
         Outcome::Unauthorized(why) => return unauthorized(why),
         Outcome::Busy(_, overload) => return unavailable(overload.retry_after.unwrap_or(COME_BACK)),
     };
     drop(held);
+    via.flow().sent(body.len());
     respond(&head.headers, body)
 }
 

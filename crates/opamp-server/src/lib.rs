@@ -28,6 +28,7 @@ mod seldom;
 pub mod server;
 mod service;
 pub mod settings;
+pub mod traffic;
 mod websocket;
 
 pub use agent::{Agent, CloseReason, Disconnect, Peer};

@@ -25,6 +25,7 @@ use crate::pollers;
 use crate::seldom::Seldom;
 use crate::service::OpampService;
 use crate::settings::Settings;
+use crate::traffic::Traffic;
 use crate::websocket::Codec;
 
 /// An OpAMP server. Clones are the same server.
@@ -52,6 +53,7 @@ pub(crate) struct Shared<H: Handler> {
     pub(crate) agents: Agents<H>,
     pub(crate) carried: Carried,
     pub(crate) no_descriptor: Seldom,
+    pub(crate) traffic: Traffic,
     pub(crate) budget: Arc<Budget>,
     pub(crate) handshakes: Semaphore,
     pub(crate) codec: Codec,
@@ -68,6 +70,7 @@ impl<H: Handler> Server<H> {
             agents: Agents::new(),
             carried: Carried::default(),
             no_descriptor: Seldom::new(),
+            traffic: Traffic::default(),
             budget: Budget::new(settings.max_in_flight),
             handshakes: Semaphore::new(settings.max_handshakes),
             codec: Codec::new(&settings),
@@ -111,6 +114,16 @@ impl<H: Handler> Server<H> {
     /// The live agents.
     pub fn agents(&self) -> &Agents<H> {
         &self.shared.agents
+    }
+
+    /// What passed and what was refused so far.
+    pub fn traffic(&self) -> &Traffic {
+        &self.shared.traffic
+    }
+
+    /// How many WebSockets are open.
+    pub fn websockets(&self) -> usize {
+        self.shared.sockets().len()
     }
 
     /// The application.

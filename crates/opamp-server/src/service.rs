@@ -16,6 +16,7 @@ use crate::agent::Peer;
 use crate::handler::{ConnectRequest, Handler, Refusal};
 use crate::http as plain;
 use crate::server::{Shared, Transport};
+use crate::traffic::Reason;
 use crate::websocket;
 
 /// The media type of plain requests and their answers (HTTP-14).
@@ -51,7 +52,20 @@ impl<H: Handler> OpampService<H> {
     }
 
     /// Answers one request.
-    pub(crate) async fn answer<B>(self, mut request: Request<B>) -> Response<Full<Bytes>>
+    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response<Full<Bytes>>
+    where
+        B: http_body::Body<Data = Bytes> + Send + Unpin,
+        B::Error: std::fmt::Display,
+    {
+        let shared = self.shared.clone();
+        let response = self.try_answer(request).await;
+        if let Some(reason) = Reason::of(response.status()) {
+            shared.traffic.refused(reason).add(1);
+        }
+        response
+    }
+
+    async fn try_answer<B>(self, mut request: Request<B>) -> Response<Full<Bytes>>
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin,
         B::Error: std::fmt::Display,

@@ -25,6 +25,7 @@ use crate::exchange::{Outcome, Via};
 use crate::handler::{Handler, Overload};
 use crate::outbox::{Errands, Outbox};
 use crate::server::Shared;
+use crate::traffic::Reason;
 
 /// How long a peer may take to answer a close frame.
 const GOODBYE: Duration = Duration::from_secs(3);
@@ -188,6 +189,7 @@ impl<H: Handler> Connection<H> {
     }
 
     fn on_message(&mut self, now: Moment, payload: Bytes) -> Todo {
+        self.via.flow().received(payload.len());
         let outcome = match frame::data(&payload) {
             Ok(data) => self.via.try_handle(now, data, None),
             Err(error) => Some(self.via.malformed(error, None)),
@@ -231,13 +233,24 @@ impl<H: Handler> Connection<H> {
                 self.wake_at(wake);
                 self.send(Frame::binary(bytes)).await
             }
-            Outcome::BadRequest(answer) => self.send_message(&answer).await,
+            Outcome::BadRequest(answer) => {
+                self.refused(Reason::BadRequest);
+                self.send_message(&answer).await
+            }
             Outcome::Unauthorized(why) => {
+                self.refused(Reason::Unauthorized);
                 tracing::info!(reason = %why, "an agent's credential is not good for its instance_uid");
                 Err(End::closing(CloseReason::Policy))
             }
-            Outcome::Busy(uid, overload) => self.turn_away(uid, overload).await,
+            Outcome::Busy(uid, overload) => {
+                self.refused(Reason::Busy);
+                self.turn_away(uid, overload).await
+            }
         }
+    }
+
+    fn refused(&self, reason: Reason) {
+        self.via.shared.traffic.refused(reason).add(1);
     }
 
     /// UNAVAILABLE; the client disconnects by itself (THROTTLE-2).
@@ -326,6 +339,9 @@ impl<H: Handler> Connection<H> {
     }
 
     async fn send(&mut self, frame: Frame) -> Result<(), End> {
+        if frame.opcode() == OpCode::Binary {
+            self.via.flow().sent(frame.payload().len());
+        }
         let timeout = self.via.shared.settings.write_timeout;
         let mut sending = pin!(self.ws.send(frame));
         // Nearly every frame is written at once; a timer is made only for one that is not.
@@ -348,7 +364,10 @@ impl<H: Handler> Connection<H> {
         tracing::debug!(%error, "a WebSocket ended");
         let why = match error {
             WebSocketError::ConnectionClosed => Disconnect::Closed,
-            WebSocketError::FrameTooLarge => Disconnect::Server(CloseReason::TooBig),
+            WebSocketError::FrameTooLarge => {
+                self.refused(Reason::TooLarge);
+                Disconnect::Server(CloseReason::TooBig)
+            }
             _ => Disconnect::Broken,
         };
         if !matches!(error, WebSocketError::ConnectionClosed | WebSocketError::IoError(_)) {
