@@ -72,7 +72,7 @@ struct LoadArgs {
     /// Start the server with TLS
     #[arg(long, conflicts_with = "url")]
     tls: bool,
-    /// Agents at the same time [default: by mode: idle 5000, fleet 15000, push 2000, inventory 100000, joins 64, else 256]
+    /// Agents at the same time [default: by mode: idle 5000, fleet 15000, push 8000, inventory 100000, joins 64, else 256]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     agents: Option<u32>,
     /// Seconds of load [default: 5, fleet 60]

@@ -167,10 +167,15 @@ impl Store {
                 grant.execute(values)?;
             }
             let mut forgive = db.conn.prepare_cached(
-                "UPDATE assignment_grant SET forgiven = 1 WHERE assignment_id = ?1 AND uid = ?2",
+                "INSERT INTO assignment_grant (assignment_id, uid, revision_id, batch, was_healthy, forgiven,
+                     granted_at) VALUES (?1, ?2, ?3, 1, 1, 1, ?4)
+                 ON CONFLICT (assignment_id, uid) DO UPDATE SET forgiven = 1",
             )?;
-            for uid in &change.forgive {
-                forgive.execute((id, uid.as_bytes()))?;
+            // A rollout to all at once has no grants: whom it forgives has the only ones.
+            if let Some(target) = changed.target {
+                for uid in &change.forgive {
+                    forgive.execute((id, uid.as_bytes(), target.0, changed.updated_at.0))?;
+                }
             }
             Ok(Some(changed))
         })

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use model::assignment::{Fault, FaultKind, rollout::batch_size};
-use model::{Assignment, AssignmentId, AssignmentState, ConfigId, RevisionId, Selector};
+use model::assignment::{Fault, FaultKind, Rollout, rollout::batch_size};
+use model::{Assignment, AssignmentId, AssignmentState, ConfigId, Grant, RevisionId, Selector};
 use opamp_proto::InstanceUid;
+use opamp_proto::wire::AgentCapabilities as Bit;
 use opamp_server::Server;
 use serde_json::{Value, json};
 use store::{AssignmentChange, AuditEntry, Override, Preview, PreviewQuery, StoreError};
@@ -64,7 +65,7 @@ impl Configs {
                     selector: new.selector,
                     priority: new.priority,
                     state: AssignmentState::Rolling,
-                    settled: None,
+                    settled: all_at_once(new.batch_percent).then_some(new.revision),
                     target: Some(new.revision),
                     batch_percent: new.batch_percent,
                     batch_size: batch_size(eligible, new.batch_percent),
@@ -102,8 +103,10 @@ impl Configs {
         }
         let percent = batch_percent.unwrap_or(from.batch_percent);
         let eligible = self.eligible(&plan, Some(id), &from.selector, from.priority, revision).await?;
+        let at_once = all_at_once(percent);
         let to = Assignment {
             state: AssignmentState::Rolling,
+            settled: if at_once { Some(revision) } else { from.settled },
             target: Some(revision),
             batch_size: batch_size(eligible, percent),
             batches: 0,
@@ -111,7 +114,7 @@ impl Configs {
             updated_at: clock::now(),
             ..from.clone()
         };
-        self.change(server, &plan, AssignmentChange::of(to), by).await
+        self.change(server, &plan, AssignmentChange { settle: at_once, ..AssignmentChange::of(to) }, by).await
     }
 
     /// Changes to whom an assignment applies, or how it goes on.
@@ -289,14 +292,23 @@ impl Configs {
         Ok(preview.gets)
     }
 
-    /// The released agents of a rollout whose faults are open.
+    /// The agents of a rollout whose faults are open: those that it released, or all when it was for all at once.
     fn faulty(&self, server: &Server<Endpoint>, plan: &Plan, assignment: &Assignment) -> Vec<InstanceUid> {
         let now = clock::now();
-        let released =
-            plan.grants(assignment.id).filter(|(_, grant)| Some(grant.revision) == assignment.target);
-        let mut rollout = model::assignment::Rollout::new(assignment.batch_size);
-        for (uid, grant) in released {
+        let mut rollout = Rollout::new(assignment.batch_size);
+        for (uid, grant) in
+            plan.grants(assignment.id).filter(|(_, to)| Some(to.revision) == assignment.target)
+        {
             rollout.release(uid, grant);
+        }
+        if let Some(target) = assignment.target.filter(|target| assignment.settled == Some(*target)) {
+            for agent in live(server) {
+                if let Some(grant) = at_once(&agent, assignment, target) {
+                    rollout.release(agent.instance_uid(), &grant);
+                }
+            }
+        }
+        for uid in rollout.unsettled() {
             if let Some((standing, healthy)) =
                 server.agents().get(uid).and_then(|agent| self.standing(&agent))
             {
@@ -390,6 +402,12 @@ pub(super) fn told(plan: &Plan, assignment: &Assignment) -> Value {
     })
 }
 
+/// Whether everybody is to get a revision at once. Then there is nobody to hold back, and nothing to write down agent by
+/// agent: what is settled says it.
+const fn all_at_once(batch_percent: u8) -> bool {
+    batch_percent >= 100
+}
+
 /// Whom a change of an assignment concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
@@ -399,7 +417,17 @@ enum Reach {
     ItsOwn,
 }
 
-fn live(server: &Server<Endpoint>) -> Vec<Arc<LiveAgent>> {
+/// What a rollout to all at once gave to an agent; `None` when it is not one of its agents.
+pub(super) fn at_once(agent: &LiveAgent, assignment: &Assignment, target: RevisionId) -> Option<Grant> {
+    let placed = agent.data().placed().as_ref().map(|placed| placed.desired)?;
+    let is_its = placed.assignment() == Some(assignment.id) && placed.revision() == Some(target);
+    let takes = agent.read(|session| session.capabilities().has(Bit::AcceptsRemoteConfig));
+    let was_healthy = agent.data().health() != Some(false);
+    let at = assignment.updated_at;
+    (is_its && takes).then_some(Grant { revision: target, batch: 1, was_healthy, forgiven: false, at })
+}
+
+pub(super) fn live(server: &Server<Endpoint>) -> Vec<Arc<LiveAgent>> {
     let mut agents = Vec::with_capacity(server.agents().len());
     server.agents().for_each(|agent| agents.push(agent.clone()));
     agents

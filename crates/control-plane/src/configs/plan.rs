@@ -170,10 +170,11 @@ impl Plan {
         }
         let grants = Arc::make_mut(self.grants.entry(id).or_default());
         grants.extend(change.grant.iter().copied());
+        let Some(revision) = change.assignment.target else { return };
+        let at = change.assignment.updated_at;
         for uid in &change.forgive {
-            if let Some(grant) = grants.get_mut(uid) {
-                grant.forgiven = true;
-            }
+            let new = Grant { revision, batch: 1, was_healthy: true, forgiven: true, at };
+            grants.entry(*uid).or_insert(new).forgiven = true;
         }
     }
 

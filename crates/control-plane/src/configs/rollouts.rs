@@ -15,7 +15,7 @@ use opamp_proto::{InstanceUid, Part};
 use opamp_server::Server;
 use store::{AssignmentChange, AuditEntry, Store, StoreError};
 
-use super::change::told;
+use super::change::{at_once, live, told};
 use super::plan::Known;
 use super::{Configs, Plan};
 use crate::clock;
@@ -84,10 +84,18 @@ impl Rollouts {
     fn hear(&mut self, uid: InstanceUid, places: &mut HashMap<InstanceUid, Place>) {
         let Some(agent) = self.server.agents().get(uid) else { return };
         let place = agent.data().placed().as_ref().map_or(Place::UNMANAGED, |placed| placed.place.clone());
-        for (id, (_, rollout)) in &mut self.running {
+        let plan = self.configs.plan();
+        for (id, (target, rollout)) in &mut self.running {
             if place.assignment != Some(*id) {
                 rollout.forget(uid);
-            } else if let Some((standing, healthy)) = self.configs.standing(&agent) {
+                continue;
+            }
+            let newcomer =
+                plan.assignment(*id).filter(|one| !rollout.has(uid) && one.settled == Some(*target));
+            if let Some(grant) = newcomer.and_then(|one| at_once(&agent, one, *target)) {
+                rollout.release(uid, &grant);
+            }
+            if let Some((standing, healthy)) = self.configs.standing(&agent) {
                 rollout.hear(uid, standing, healthy);
             }
         }
@@ -166,6 +174,13 @@ impl Rollouts {
             None => Rollout::new(assignment.batch_size),
         };
         let mut fresh = Vec::new();
+        if !known && assignment.settled == Some(target) {
+            let all = live(&self.server);
+            let released = all
+                .iter()
+                .filter_map(|agent| Some((agent.instance_uid(), at_once(agent, assignment, target)?)));
+            fresh.extend(released);
+        }
         for (uid, grant) in plan.grants(id).filter(|(_, grant)| grant.revision == target) {
             match rollout.has(uid) {
                 false => fresh.push((uid, *grant)),
@@ -173,7 +188,7 @@ impl Rollouts {
                 true => {}
             }
         }
-        let places = match known {
+        let places = match known || assignment.settled == Some(target) {
             true => HashMap::new(),
             false => self.store.agent_places(fresh.iter().map(|(uid, _)| *uid).collect()).await?,
         };

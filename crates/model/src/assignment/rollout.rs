@@ -171,6 +171,11 @@ impl Rollout {
         }
     }
 
+    /// The released agents that are not settled, or not well.
+    pub fn unsettled(&self) -> Vec<InstanceUid> {
+        self.open.keys().copied().collect()
+    }
+
     /// Whether an agent was released.
     pub fn has(&self, uid: InstanceUid) -> bool {
         self.released.contains_key(&uid)

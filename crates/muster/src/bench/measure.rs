@@ -49,7 +49,7 @@ impl Mode {
             Self::Idle => 5_000,
             Self::Fleet => 15_000,
             Self::Joins => 64,
-            Self::Push => 2_000,
+            Self::Push => 8_000,
             Self::Inventory => 100_000,
             _ => 256,
         }

@@ -17,6 +17,8 @@ use super::{
 const BODY: usize = 2_000;
 const LIMIT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
+/// The server is not to be measured answering this question.
+const LOOK_STORED: Duration = Duration::from_millis(400);
 
 /// Whoever pushes.
 pub(super) enum Pusher {
@@ -70,13 +72,14 @@ impl Pusher {
             sleep(LOOK).await;
         }
         let Self::Muster { connection: Some(connection), .. } = self else { return Ok(()) };
+        sleep(LOOK_STORED).await;
         loop {
             let seen = call(connection, "GET", "/api/v1/overview", Value::Null).await?;
             if seen["config"]["in_sync"] == agents && seen["rollouts"].as_array().is_some_and(Vec::is_empty) {
                 return Ok(());
             }
             ensure!(Instant::now() < end, "not all is stored: {}", seen["config"]);
-            sleep(LOOK).await;
+            sleep(LOOK_STORED).await;
         }
     }
 }
