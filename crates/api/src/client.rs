@@ -1,6 +1,7 @@
 //! The typed client that the CLI and the tests use. It knows routes and shapes; what trust means is in
 //! [`trust`]. Every error says whether the server answered, could not be reached or could not be trusted.
 
+mod access;
 mod trust;
 
 use std::fmt;
@@ -319,7 +320,9 @@ fn mask(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(fields) => {
             for (name, value) in fields {
-                if matches!(name.as_str(), "password" | "token" | "csrf") && value.is_string() {
+                if matches!(name.as_str(), "password" | "token" | "csrf" | "current" | "new")
+                    && value.is_string()
+                {
                     *value = "***".into();
                 } else {
                     mask(value);

@@ -3,7 +3,9 @@
 //! `model`'s vocabulary. JSON is stable; fields are added, never renamed.
 
 pub mod agents;
+pub mod api_tokens;
 pub mod assignments;
+pub mod audit;
 pub mod client;
 pub mod configs;
 pub mod labels;
@@ -12,6 +14,7 @@ pub mod problem;
 pub mod session;
 pub mod shown;
 pub mod tokens;
+pub mod users;
 pub mod views;
 
 pub use client::{Client, ClientError, Hints, Trust};

@@ -35,8 +35,24 @@ pub struct Session {
 pub struct User {
     /// The name that they log in with.
     pub name: String,
-    /// What they may do: `admin` for now.
+    /// What they may do: `viewer`, `operator` or `admin`.
     pub role: String,
+}
+
+/// Body of `POST /session/password`.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PasswordChange {
+    /// The password that is in force.
+    pub current: String,
+    /// The one that shall be: at least 12 characters, at most 1,024 bytes.
+    pub new: String,
+}
+
+impl std::fmt::Debug for PasswordChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PasswordChange").finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Login {

@@ -17,7 +17,7 @@ use store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-use crate::auth::{LoginThrottle, PER_ACCOUNT, PER_ADDRESS, Passwords};
+use crate::auth::{LoginThrottle, Passwords};
 use crate::ca::CertificateSource;
 use crate::config::{Config, TlsChoice};
 use crate::configs::Configs;
@@ -26,6 +26,7 @@ use crate::fleet::Fleet;
 use crate::http::{About, Context, ContextInner, MAX_STREAMS, Readiness, router, serve};
 use crate::listen::Listeners;
 use crate::opamp::{Census, Credentials, Endpoint, Outgoing, WriteBehind};
+use crate::secrets::Sealer;
 use crate::setup::{self, Ready};
 use crate::tasks::Tasks;
 
@@ -43,6 +44,7 @@ pub struct App {
     store: Store,
     server: Server<Endpoint>,
     credentials: Arc<Credentials>,
+    sealer: Sealer,
     certificates: Option<Arc<CertificateSource>>,
     outgoing: Arc<Outgoing>,
     hub: Arc<Hub>,
@@ -74,7 +76,7 @@ pub struct Addresses {
 impl App {
     /// Opens the data directory, or makes what is missing in it.
     pub async fn build(config: Config) -> Result<Self, BuildError> {
-        let Ready { store, credentials, certificates, first_start } = setup::prepare(&config).await?;
+        let Ready { store, credentials, sealer, certificates, first_start } = setup::prepare(&config).await?;
         let counts = store.agent_counts().await?;
         let census = Arc::new(Census::new(counts.total + counts.replaced, config.max_agents));
         let epoch = store.server_epoch();
@@ -99,6 +101,7 @@ impl App {
             store,
             server,
             credentials,
+            sealer,
             certificates,
             outgoing,
             hub,
@@ -232,10 +235,12 @@ impl App {
             store,
             server,
             credentials: self.credentials.clone(),
+            sealer: self.sealer.clone(),
+            less_access: watch::Sender::new(0),
             hub: self.hub.clone(),
             configs: self.configs.clone(),
             passwords: Passwords::new(),
-            throttle: LoginThrottle::new(PER_ADDRESS, PER_ACCOUNT),
+            throttle: LoginThrottle::default(),
             proxies: self.config.trusted_proxies.clone(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             readiness: Readiness::default(),

@@ -7,6 +7,6 @@ mod session;
 mod throttle;
 
 pub(crate) use access::Access;
-pub(crate) use password::{HashError, Passwords, Verdict, hash as hash_password};
+pub(crate) use password::{HashError, Hashing, Passwords, Verdict, hash as hash_password};
 pub(crate) use session::{COOKIE, CSRF_HEADER, Presented, SessionSecret};
-pub(crate) use throttle::{LoginThrottle, PER_ACCOUNT, PER_ADDRESS};
+pub(crate) use throttle::LoginThrottle;

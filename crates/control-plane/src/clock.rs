@@ -29,6 +29,11 @@ pub(crate) fn rfc3339(at: UnixMillis) -> String {
         .unwrap_or_default()
 }
 
+/// Reads what [`rfc3339`] writes, and any other form that RFC 3339 allows.
+pub(crate) fn parse(text: &str) -> Option<UnixMillis> {
+    OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339).ok().map(millis)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +41,9 @@ mod tests {
     #[test]
     fn a_moment_reads_as_utc_with_milliseconds_and_never_fails() {
         assert_eq!(rfc3339(UnixMillis(1_764_471_845_078)), "2025-11-30T03:04:05.078Z");
+        assert_eq!(parse("2025-11-30T03:04:05.078Z"), Some(UnixMillis(1_764_471_845_078)));
+        assert_eq!(parse("2025-11-30T04:04:05.078+01:00"), Some(UnixMillis(1_764_471_845_078)));
+        assert_eq!(parse("yesterday"), None);
         assert_eq!(rfc3339(UnixMillis(i64::MAX)), "9999-12-31T23:59:59.999Z");
         assert_eq!(rfc3339(UnixMillis(i64::MIN)), "0001-01-01T00:00:00.000Z");
     }

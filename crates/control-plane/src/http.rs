@@ -2,7 +2,9 @@
 //! they have a listener of their own.
 
 mod agents;
+mod api_tokens;
 mod assignments;
+mod audit;
 mod caller;
 mod client_address;
 pub(crate) mod config_json;
@@ -12,18 +14,22 @@ mod context;
 mod event_stream;
 mod headers;
 mod health;
+mod idempotency;
 mod openapi;
 mod overview;
+mod passwords;
 mod problem;
 mod request;
 mod router;
 mod serve;
 mod session;
 mod tokens;
+mod users;
 mod version;
 
 pub(crate) use client_address::TrustedProxies;
 pub(crate) use context::{About, Context, Inner as ContextInner, MAX_STREAMS};
 pub(crate) use health::Readiness;
+pub(crate) use idempotency::KEPT as ANSWERS_KEPT;
 pub(crate) use router::router;
 pub(crate) use serve::serve;

@@ -99,6 +99,7 @@ impl std::fmt::Debug for FirstStart {
 pub(crate) struct Ready {
     pub(crate) store: Store,
     pub(crate) credentials: Credentials,
+    pub(crate) sealer: Sealer,
     pub(crate) certificates: Option<CertificateSource>,
     pub(crate) first_start: FirstStart,
 }
@@ -114,7 +115,7 @@ pub(crate) async fn prepare(config: &Config) -> Result<Ready, SetupError> {
     for (hash, credential) in store.credential_hashes().await? {
         credentials.add(hash, &credential);
     }
-    Ok(Ready { store, credentials, certificates, first_start })
+    Ok(Ready { store, credentials, sealer, certificates, first_start })
 }
 
 /// The directory holds keys and hashes: nobody else looks into it. One that is not ours, such as `/tmp` or a home,

@@ -13,6 +13,7 @@ pub mod config;
 pub mod credential;
 pub mod epoch;
 pub mod health;
+pub mod name;
 pub mod redact;
 pub mod remote_config;
 pub mod replacement;

@@ -4,6 +4,7 @@ use model::{Role, TokenHash, UnixMillis, User, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::{Value, json};
 
+use crate::answers;
 use crate::api_tokens;
 use crate::audit::{self, AuditEntry};
 use crate::error::StoreError;
@@ -117,6 +118,7 @@ impl Store {
             let before = get(db.conn, &name)?.ok_or(StoreError::Missing("the user"))?;
             expected.check(before.version, "the user")?;
             api_tokens::revoke_all_of(db, &name, entry.at)?;
+            answers::forget_user(db.conn, before.id)?;
             db.conn.execute("DELETE FROM session WHERE account_id = ?1", [before.id.0])?;
             db.conn.execute("DELETE FROM account WHERE id = ?1", [before.id.0])?;
             an_admin_is_left(db.conn)?;

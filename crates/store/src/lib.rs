@@ -5,10 +5,11 @@
 //!
 //! Reading order: [`options`], `store` (the handle), `writer` and `reader`, `migrate`; then what is stored:
 //! [`agents`], [`configs`], [`assignments`], [`credentials`], [`accounts`] and [`sessions`], [`api_tokens`], [`audit`],
-//! [`secrets`].
+//! [`answers`], [`secrets`].
 
 pub mod accounts;
 pub mod agents;
+pub mod answers;
 pub mod api_tokens;
 pub mod assignments;
 pub mod audit;
@@ -33,6 +34,7 @@ pub use agents::{
     EnrolOutcome, Enrolment, FailureCount, Forgotten, HealthFilter, Mark, Preview, PreviewAgent,
     PreviewOutcome, PreviewQuery, Replaced, SessionStart, SortKey, VersionCount, WriteReport,
 };
+pub use answers::{Claim, KeyedRequest};
 pub use api_tokens::{ApiAccess, NewApiToken};
 pub use assignments::{AssignmentChange, Override};
 pub use audit::{Actor, ActorKind, AuditEntry, AuditOrder, AuditQuery, AuditRecord};

@@ -35,6 +35,17 @@ pub(crate) enum Verdict {
     Busy,
 }
 
+/// What became of a wish to hash a password.
+#[derive(Debug)]
+pub(crate) enum Hashing {
+    /// The hash in PHC form.
+    Done(String),
+    /// Too many at once.
+    Busy,
+    /// It does not work.
+    Failed(HashError),
+}
+
 /// A password could not be hashed.
 #[derive(Debug, thiserror::Error)]
 #[error("the password could not be hashed: {0}")]
@@ -59,6 +70,17 @@ impl Passwords {
         match matches.await {
             Ok(true) if known => Verdict::Right,
             _ => Verdict::Wrong,
+        }
+    }
+
+    /// Hashes a new password, in turn with those that are compared.
+    pub(crate) async fn hash(&self, password: Zeroizing<String>) -> Hashing {
+        let Ok(_place) = self.places.try_acquire() else { return Hashing::Busy };
+        let Ok(_turn) = self.turns.acquire().await else { return Hashing::Busy };
+        match tokio::task::spawn_blocking(move || hash(&password)).await {
+            Ok(Ok(hash)) => Hashing::Done(hash),
+            Ok(Err(error)) => Hashing::Failed(error),
+            Err(error) => Hashing::Failed(HashError(error.to_string())),
         }
     }
 }

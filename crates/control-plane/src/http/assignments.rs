@@ -435,8 +435,9 @@ fn percent(percent: Option<u32>) -> Result<Option<u8>, ApiError> {
 fn reason_text(reason: Reason, otherwise: impl FnOnce() -> String) -> Result<String, ApiError> {
     let text = reason.reason.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let Some(text) = text else { return Ok(otherwise()) };
-    if text.chars().count() > MAX_REASON || text.chars().any(char::is_control) {
-        let detail = format!("a reason has at most {MAX_REASON} characters on one line");
+    if text.chars().count() > MAX_REASON || model::name::seen(&text).is_err() {
+        let detail =
+            format!("a reason has at most {MAX_REASON} characters on one line, all of which can be seen");
         return Err(ApiError::unprocessable(Some("reason".to_owned()), detail));
     }
     Ok(text)

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use axum::extract::FromRequestParts;
 use axum::http::Method;
 use axum::http::request::Parts;
-use model::{ApiToken, Role, Session};
+use model::{ApiToken, Role, Session, UserId};
 use store::{Actor, ActorKind, AuditEntry};
 
 use super::client_address::Client;
@@ -45,6 +45,14 @@ impl Caller {
         match &self.access {
             Access::Person(session) => &session.user_name,
             Access::Program(access) => &access.token.owner,
+        }
+    }
+
+    /// The number of that user, where it is known: an API token knows its owner by name.
+    pub(crate) const fn user_id(&self) -> UserId {
+        match &self.access {
+            Access::Person(session) => session.user,
+            Access::Program(_) => UserId(0),
         }
     }
 

@@ -380,9 +380,9 @@ fn config_name(name: String) -> Result<String, ApiError> {
 /// A text for people; it may have lines.
 fn text(field: &'static str, text: Option<String>) -> Result<String, ApiError> {
     let text = text.unwrap_or_default().trim().to_owned();
-    let is_odd = |c: char| c.is_control() && c != '\n';
+    let is_odd = |c: char| model::name::is_unseen(c) && c != '\n';
     if text.chars().count() > MAX_TEXT || text.chars().any(is_odd) {
-        let detail = format!("{field} has at most {MAX_TEXT} characters and no control characters");
+        let detail = format!("{field} has at most {MAX_TEXT} characters and none that cannot be seen");
         return Err(ApiError::unprocessable(Some(field.to_owned()), detail));
     }
     Ok(text)

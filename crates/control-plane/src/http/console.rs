@@ -22,7 +22,8 @@ const PLACEHOLDER: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charse
 /// Whatever is not the API's.
 pub(super) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
-    if path.starts_with("api/") {
+    // Whoever asks for the API is a program, which a page would only confuse.
+    if path.split('/').next().is_some_and(|first| first.eq_ignore_ascii_case("api")) {
         return ApiError::not_found(format!("there is no resource {}", uri.path())).into_response();
     }
     if !matches!(method, Method::GET | Method::HEAD) {

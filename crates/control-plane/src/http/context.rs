@@ -14,6 +14,7 @@ use crate::configs::Configs;
 use crate::events::Hub;
 use crate::fleet::Fleet;
 use crate::opamp::{Credentials, Endpoint};
+use crate::secrets::Sealer;
 
 /// Event streams that can be open at once.
 pub(crate) const MAX_STREAMS: usize = 256;
@@ -29,6 +30,7 @@ pub(crate) struct Inner {
     pub(crate) fleet: Fleet,
     pub(crate) server: Server<Endpoint>,
     pub(crate) credentials: Arc<Credentials>,
+    pub(crate) sealer: Sealer,
     pub(crate) hub: Arc<Hub>,
     pub(crate) configs: Arc<Configs>,
     pub(crate) passwords: Passwords,
@@ -37,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) readiness: Readiness,
     pub(crate) started: Instant,
+    /// Rises whenever someone may do less than before: streams then look at their caller again.
+    pub(crate) less_access: watch::Sender<u64>,
     /// Turns true when the server stops: streams end then.
     pub(crate) stopping: watch::Receiver<bool>,
     pub(crate) about: About,
@@ -56,6 +60,11 @@ pub(crate) struct About {
 impl Context {
     pub(crate) fn new(inner: Inner) -> Self {
         Self(Arc::new(inner))
+    }
+
+    /// Tells streams that someone may do less than before.
+    pub(crate) fn access_was_taken(&self) {
+        self.less_access.send_modify(|count| *count += 1);
     }
 }
 

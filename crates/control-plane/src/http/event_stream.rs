@@ -1,4 +1,5 @@
-//! /api/v1/events: hints of what changed, as server-sent events. A stream ends with its session.
+//! /api/v1/events: hints of what changed, as server-sent events. A stream ends with the session or the API token
+//! that opened it.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -46,9 +47,10 @@ pub(super) async fn follow(
         // An id that is none of ours stands for a past that we do not know.
         Some(text) => text.parse().unwrap_or(EventId { epoch: 0, seq: 0 }),
     };
-    let stopping = context.stopping.clone();
+    let (stopping, less_access) = (context.stopping.clone(), context.less_access.subscribe());
     let presented = caller.presented().clone();
-    let follower = Follower { context, newest, stopping, after, presented, is_new: true, _permit: permit };
+    let follower =
+        Follower { context, newest, stopping, less_access, after, presented, is_new: true, _permit: permit };
     let mut response = Sse::new(events(follower)).into_response();
     // Proxies that buffer would turn a live stream into a late one.
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -60,6 +62,7 @@ struct Follower {
     context: Context,
     newest: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
+    less_access: watch::Receiver<u64>,
     after: EventId,
     presented: Presented,
     is_new: bool,
@@ -88,12 +91,19 @@ impl Follower {
             tokio::select! {
                 changed = self.newest.changed() => changed.ok()?,
                 () = stopped(&mut self.stopping) => return None,
+                _ = self.less_access.changed() => self.is_still_open().await.then_some(())?,
                 () = tokio::time::sleep(KEEP_ALIVE) => {
-                    let access = Access::of(&self.context.store, &self.presented, clock::now()).await;
-                    return access.ok().flatten().map(|_| Event::default().comment("keep-alive"));
+                    return self.is_still_open().await.then(|| Event::default().comment("keep-alive"));
                 }
             }
         }
+    }
+
+    /// Whether what the client showed still opens anything. A login that was reset at the machine, by another
+    /// process, is noticed with the next sign of life.
+    async fn is_still_open(&self) -> bool {
+        let access = Access::of(&self.context.store, &self.presented, clock::now()).await;
+        access.is_ok_and(|access| access.is_some())
     }
 
     fn tell(&mut self, next: Next) -> Event {

@@ -21,7 +21,8 @@ const ALWAYS: [(HeaderName, &str); 6] = [
 
 /// Adds them.
 pub(crate) async fn secure(request: Request, next: Next) -> Response {
-    let is_api = request.uri().path().starts_with("/api/");
+    let first = request.uri().path().trim_start_matches('/').split('/').next();
+    let is_api = first.is_some_and(|first| first.eq_ignore_ascii_case("api"));
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in ALWAYS {

@@ -6,11 +6,13 @@ use axum::Extension;
 use axum::body::Bytes;
 use axum::http::header;
 use axum::response::IntoResponse;
-use utoipa::openapi::path::{HttpMethod, Operation, PathItem};
+use utoipa::openapi::path::{HttpMethod, Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, ResponseBuilder, SecurityRequirement};
 use utoipa::{OpenApi, ToSchema};
 
+use super::idempotency::KEY;
 use crate::auth::{COOKIE, CSRF_HEADER};
 
 /// Where the API is.
@@ -52,7 +54,11 @@ pub(super) fn frame() -> Document {
 /// Adds what is true of every operation.
 pub(super) fn complete(mut document: Document) -> Document {
     for item in document.paths.paths.values_mut() {
-        for (_, operation) in operations(item) {
+        for (method, operation) in operations(item) {
+            // A login has no caller yet whose key it could be.
+            if method == HttpMethod::Post && operation.operation_id.as_deref() != Some("log_in") {
+                operation.parameters.get_or_insert_default().push(key().into());
+            }
             let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(Problem::name())));
             let problem = ResponseBuilder::new()
                 .description("What went wrong.")
@@ -61,6 +67,18 @@ pub(super) fn complete(mut document: Document) -> Document {
         }
     }
     document
+}
+
+fn key() -> Parameter {
+    let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(128));
+    ParameterBuilder::new()
+        .name(KEY)
+        .parameter_in(ParameterIn::Header)
+        .description(Some(
+            "Sent again with the same key within a day, the request gets its first answer again.",
+        ))
+        .schema(Some(text.build()))
+        .build()
 }
 
 /// The operations of a path, each with its method.

@@ -49,6 +49,15 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "wrong-login", detail.to_owned())
     }
 
+    /// The same as 422 that names the field, if it is [`Self::wrong_login`]: the caller is logged in, only the
+    /// password that came with the request is wrong.
+    pub(crate) fn or_wrong_password(self, field: &str) -> Self {
+        match self.kind {
+            "wrong-login" => Self::unprocessable(Some(field.to_owned()), "the password is wrong"),
+            _ => self,
+        }
+    }
+
     /// 403: a write with a cookie and without its CSRF token.
     pub(crate) fn csrf() -> Self {
         let detail = "a write with a cookie needs the x-csrf-token header with the session's token";
@@ -79,6 +88,20 @@ impl ApiError {
     /// 409: what was to be built upon is not the newest any more.
     pub(crate) fn outdated(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "changed-meanwhile", detail.into())
+    }
+
+    /// 409: the same request, sent a moment ago, is still being worked on.
+    pub(crate) fn in_progress() -> Self {
+        let detail = "the same request is being worked on: ask again for its answer".to_owned();
+        let error = Self::new(StatusCode::CONFLICT, "in-progress", detail);
+        Self { retry_after: Some(Duration::from_secs(1)), ..error }
+    }
+
+    /// 422: an idempotency key that belongs to another request.
+    pub(crate) fn key_reused() -> Self {
+        let detail = "this idempotency-key was used for another request: take a new one".to_owned();
+        let error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused", detail);
+        Self { field: Some("idempotency-key".to_owned()), ..error }
     }
 
     /// 412: If-Match names another version.

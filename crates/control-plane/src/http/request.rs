@@ -110,6 +110,17 @@ fn named_field(text: &str) -> Option<String> {
     about_a_field.then(|| text.split('`').nth(1).map(str::to_owned)).flatten()
 }
 
+/// Longest label, in characters.
+const MAX_LABEL: usize = 100;
+
+/// A name that someone gives to a thing, in the field `field` of a body: see [`model::name::label`].
+pub(crate) fn label(field: &str, text: &str) -> Result<String, ApiError> {
+    let refused = |error: model::name::InvalidLabel| {
+        ApiError::unprocessable(Some(field.to_owned()), format!("{field} {error}"))
+    };
+    model::name::label(text, MAX_LABEL).map(str::to_owned).map_err(refused)
+}
+
 /// The query parameters, each with its name. Unknown and repeated ones are refused by whoever reads them.
 pub(crate) struct Parameters(Vec<(String, String)>);
 

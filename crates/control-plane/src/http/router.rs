@@ -19,7 +19,8 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::request::MAX_BODY;
 use super::{
-    agents, assignments, configs, console, event_stream, headers, health, openapi, overview, session, tokens,
+    agents, api_tokens, assignments, audit, configs, console, event_stream, headers, health, idempotency,
+    openapi, overview, session, tokens, users,
 };
 
 /// No answer takes longer, except a stream.
@@ -29,12 +30,10 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// document, and a test says so.
 fn resources() -> OpenApiRouter<Context> {
     let timed = OpenApiRouter::new()
-        .routes(routes!(session::log_in, session::show, session::log_out))
+        .merge(access())
         .routes(routes!(overview::show))
         .routes(routes!(agents::list))
         .routes(routes!(agents::show, agents::forget))
-        .routes(routes!(tokens::list, tokens::create))
-        .routes(routes!(tokens::revoke))
         .routes(routes!(configs::list, configs::create))
         .routes(routes!(configs::import))
         .routes(routes!(configs::check_draft))
@@ -57,6 +56,21 @@ fn resources() -> OpenApiRouter<Context> {
     timed.routes(routes!(event_stream::follow)).layer(DefaultBodyLimit::max(MAX_BODY))
 }
 
+/// Who may do what, and who did.
+fn access() -> OpenApiRouter<Context> {
+    OpenApiRouter::new()
+        .routes(routes!(session::log_in, session::show, session::log_out))
+        .routes(routes!(session::change_password))
+        .routes(routes!(users::list, users::create))
+        .routes(routes!(users::show, users::change, users::delete))
+        .routes(routes!(api_tokens::list, api_tokens::create))
+        .routes(routes!(api_tokens::revoke))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(audit::list))
+        .routes(routes!(audit::export))
+}
+
 /// The API's router, and the document that describes it.
 fn api() -> (Router<Context>, OpenApi) {
     let whole = OpenApiRouter::with_openapi(openapi::frame()).nest(openapi::BASE, resources());
@@ -75,7 +89,8 @@ pub(crate) fn router(context: Context) -> Router {
     // Compressing a stream of events would hold them back.
     let worth_it = DefaultPredicate::new().and(NotForContentType::SSE);
     let (api, document) = api();
-    api.layer(Extension(openapi::Text::of(&document)))
+    api.layer(middleware::from_fn_with_state(context.clone(), idempotency::once))
+        .layer(Extension(openapi::Text::of(&document)))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .method_not_allowed_fallback(method_not_allowed)

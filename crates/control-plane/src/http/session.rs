@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
-use api::session::{Login, Session, User};
+use api::session::{Login, PasswordChange, Session, User};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use model::{TokenHash, UnixMillis};
-use store::{Actor, ActorKind, AuditEntry, NewSession};
+use store::{Actor, ActorKind, AuditEntry, Expected, NewSession, UserChange};
 use zeroize::Zeroizing;
 
 use super::caller::Caller;
 use super::client_address::Client;
 use super::context::Context;
+use super::passwords::{MAX_PASSWORD, hashed};
 use super::problem::ApiError;
 use super::request::Body;
 use crate::auth::{COOKIE, SessionSecret, Verdict};
@@ -23,8 +24,8 @@ use crate::clock::{self, rfc3339};
 const CONSOLE_LIFETIME: Duration = Duration::from_secs(14 * 3600);
 /// A command line is logged in for a month.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(30 * 86_400);
-/// Longer names and passwords are not looked at.
-const MAX_TEXT: usize = 256;
+/// Longer names are not looked at.
+const MAX_NAME: usize = 256;
 
 /// Logs in.
 #[utoipa::path(post, path = "/session", operation_id = "log_in", tag = "access", request_body = Login, security(()),
@@ -37,9 +38,11 @@ pub(super) async fn log_in(
 ) -> Result<Response, ApiError> {
     let Login { username, password, want_token } = login;
     let password = Zeroizing::new(password);
-    for (field, text) in [("username", username.as_str()), ("password", password.as_str())] {
-        if text.is_empty() || text.len() > MAX_TEXT {
-            let detail = format!("{field} must have 1 to {MAX_TEXT} bytes");
+    for (field, text, most) in
+        [("username", username.as_str(), MAX_NAME), ("password", password.as_str(), MAX_PASSWORD)]
+    {
+        if text.is_empty() || text.len() > most {
+            let detail = format!("{field} must have 1 to {most} bytes");
             return Err(ApiError::unprocessable(Some(field.to_owned()), detail));
         }
     }
@@ -84,13 +87,13 @@ async fn verify(
     password: Zeroizing<String>,
 ) -> Result<model::User, ApiError> {
     let address = client.address.ip();
-    context.throttle.take(address, username, clock::now()).map_err(ApiError::too_many)?;
+    let attempt = context.throttle.take(address, username, clock::now()).map_err(ApiError::too_many)?;
     let user = context.store.user_by_name(username).await?;
     let hash = user.as_ref().map(|user| user.password_hash.clone());
     match (context.passwords.verify(password, hash).await, user) {
         // Whether a user is disabled is told to nobody who does not know the password, nor to one who does.
         (Verdict::Right, Some(user)) if user.disabled_at.is_none() => {
-            context.throttle.give_back(address, username);
+            context.throttle.succeeded(attempt, clock::now());
             Ok(user)
         }
         (Verdict::Busy, _) => Err(ApiError::too_many(Duration::from_secs(2))),
@@ -138,5 +141,37 @@ pub(super) async fn log_out(
     let hash = caller.session()?.hash;
     let entry = caller.entry("session.end", format!("user/{}", caller.user_name()));
     context.store.delete_session(hash, entry).await?;
+    context.access_was_taken();
     Ok((StatusCode::NO_CONTENT, cookie(&context, client, "", Duration::ZERO)).into_response())
+}
+
+/// Changes one's own password and ends one's other sessions.
+#[utoipa::path(post, path = "/session/password", operation_id = "change_own_password", tag = "access",
+    request_body = PasswordChange,
+    responses((status = NO_CONTENT, description = "The new password is in force.")))]
+pub(super) async fn change_password(
+    State(context): State<Context>,
+    client: Client,
+    caller: Caller,
+    Body(change): Body<PasswordChange>,
+) -> Result<StatusCode, ApiError> {
+    let (session, name) = (caller.session()?, caller.user_name());
+    let PasswordChange { current, new } = change;
+    let (current, new) = (Zeroizing::new(current), Zeroizing::new(new));
+    if current.is_empty() || current.len() > MAX_PASSWORD {
+        let detail = format!("current must have 1 to {MAX_PASSWORD} bytes");
+        return Err(ApiError::unprocessable(Some("current".to_owned()), detail));
+    }
+    // Whoever found an open console must not learn the password by trying, so this counts like a login.
+    let verified = verify(&context, client, name, current).await;
+    verified.map_err(|error| error.or_wrong_password("current"))?;
+    let change = UserChange {
+        password_hash: Some(hashed(&context, "new", new).await?),
+        keep_session: Some(session.hash),
+        ..UserChange::default()
+    };
+    let entry = caller.entry("user.change-password", format!("user/{name}"));
+    context.store.change_user(name, change, Expected::Any, entry).await?;
+    context.access_was_taken();
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -15,11 +15,9 @@ use store::NewCredential;
 use super::caller::Caller;
 use super::context::Context;
 use super::problem::ApiError;
-use super::request::{Body, PathPart};
+use super::request::{Body, PathPart, label};
 use crate::clock::{self, rfc3339};
 
-/// Longest label, in characters.
-const MAX_LABEL: usize = 100;
 /// A hundred years: "never" by another name, and sums of moments stay in range.
 const MAX_LIFE: u64 = 100 * 366 * 86_400;
 
@@ -42,12 +40,8 @@ pub(super) async fn create(
     Body(new): Body<NewToken>,
 ) -> Result<(StatusCode, Json<CreatedToken>), ApiError> {
     caller.require(Role::Operator)?;
-    let NewToken { label, expires_in_seconds } = new;
-    let label = label.trim().to_owned();
-    if label.is_empty() || label.chars().count() > MAX_LABEL || label.chars().any(char::is_control) {
-        let detail = format!("label must have 1 to {MAX_LABEL} characters and none that cannot be seen");
-        return Err(ApiError::unprocessable(Some("label".to_owned()), detail));
-    }
+    let NewToken { label: wanted, expires_in_seconds } = new;
+    let label = label("label", &wanted)?;
     if expires_in_seconds.is_some_and(|seconds| !(1..=MAX_LIFE).contains(&seconds)) {
         let detail =
             format!("expires_in_seconds must be 1 to {MAX_LIFE}, or absent for a token that never expires");

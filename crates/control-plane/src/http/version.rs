@@ -10,7 +10,6 @@ use store::Expected;
 use super::problem::ApiError;
 
 /// An answer with the version of what it shows.
-#[allow(dead_code, reason = "the resources that change come next")]
 pub(crate) struct Tagged<T>(pub(crate) u64, pub(crate) T);
 
 impl<T: IntoResponse> IntoResponse for Tagged<T> {

@@ -12,6 +12,7 @@ use super::key::MasterKey;
 const NONCE: usize = 24;
 
 /// Seals and opens with one key.
+#[derive(Clone)]
 pub(crate) struct Sealer {
     key_id: String,
     cipher: XChaCha20Poly1305,
@@ -72,6 +73,11 @@ impl Sealer {
         let payload = Payload { msg: ciphertext, aad: &self.bound_to(name) };
         let text = self.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| damaged())?;
         Ok(Zeroizing::new(text))
+    }
+
+    /// Opens the ciphertext of what this sealer sealed under this name.
+    pub(crate) fn open_own(&self, name: &str, ciphertext: Vec<u8>) -> Result<Zeroizing<Vec<u8>>, SealError> {
+        self.open(name, &SealedSecret { key_id: self.key_id.clone(), ciphertext })
     }
 
     fn bound_to(&self, name: &str) -> Vec<u8> {

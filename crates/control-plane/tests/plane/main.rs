@@ -3,16 +3,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
+mod access;
 mod api_errors;
+mod audit;
 mod configs;
 mod console;
 mod enrolment;
 mod events;
 mod fleet;
+mod idempotency;
 mod inventory;
 mod limits;
 mod login;
 mod persistence;
 mod proxies;
+mod routes;
 mod setup;
 mod world;

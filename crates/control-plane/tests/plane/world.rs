@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use api::agents::AgentDetail;
 use api::session::Login;
+use api::users::NewAccount;
 use api::{Client, Trust};
 use control_plane::{App, Config, FirstStart, Listeners, RawConfig};
 use opamp_proto::InstanceUid;
@@ -16,6 +17,9 @@ use opamp_proto::wire::{
 use testkit::raw::{Connection, soon};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+/// The password of users that a test makes.
+pub(crate) const PASSWORD: &str = "correct horse";
 
 /// A running server.
 pub(crate) struct World {
@@ -93,12 +97,23 @@ impl World {
         self.log_in(&self.first.admin_password.clone().unwrap()).await
     }
 
-    /// A client that is logged in with a password.
+    /// A client that is logged in as admin with a password.
     pub(crate) async fn log_in(&self, password: &str) -> Client {
-        let login = Login { username: "admin".to_owned(), password: password.to_owned(), want_token: true };
-        let stranger = self.stranger();
-        let session = stranger.login(&login).await.unwrap();
-        stranger.with_token(session.token)
+        self.stranger().with_token(Some(self.session("admin", password).await))
+    }
+
+    /// The bearer token of a new session.
+    pub(crate) async fn session(&self, username: &str, password: &str) -> String {
+        let login = Login { username: username.to_owned(), password: password.to_owned(), want_token: true };
+        self.stranger().login(&login).await.unwrap().token.unwrap()
+    }
+
+    /// Makes a user with the password [`PASSWORD`]; the bearer token of a session.
+    pub(crate) async fn user(&self, admin: &Client, name: &str, role: &str) -> String {
+        let (name, role) = (name.to_owned(), role.to_owned());
+        let password = Some(PASSWORD.to_owned());
+        admin.create_user(&NewAccount { name: name.clone(), role, password }).await.unwrap();
+        self.session(&name, PASSWORD).await
     }
 
     /// A WebSocket with the token of the first start.

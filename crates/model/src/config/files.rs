@@ -193,6 +193,8 @@ fn check_name(name: &str, alone: bool) -> Result<(), InvalidFiles> {
         "it may be empty only when there is no other file"
     } else if name.chars().any(char::is_control) {
         "it has a control character"
+    } else if crate::name::seen(name).is_err() {
+        "it has a character that cannot be seen"
     } else if name.starts_with('/') {
         "it begins with a slash"
     } else if name.contains('\\') {
@@ -238,6 +240,7 @@ mod tests {
         refused("a/..", "it has a part that is \"..\"");
         refused("a\\b", "it has a backslash");
         refused("a\0b", "it has a control character");
+        refused("a\u{202e}b", "it has a character that cannot be seen");
         refused("a\u{85}b", "it has a control character");
         refused("", "it may be empty only when there is no other file");
         refused(&"é".repeat(128), "it is longer than 255 bytes");

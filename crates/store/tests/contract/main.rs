@@ -5,6 +5,7 @@
 
 mod accounts;
 mod agents;
+mod answers;
 mod api_tokens;
 mod assignments;
 mod audit;
