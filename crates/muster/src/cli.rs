@@ -1,5 +1,7 @@
 //! Every command and flag. Each flag of `server` and `dev` can also be set as an environment variable.
 
+pub(crate) mod access;
+
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -60,6 +62,14 @@ pub(crate) enum Command {
     Agents(AgentsArgs),
     /// Enrolment tokens: what agents connect with
     Tokens(TokensArgs),
+    /// Users: who may sign in
+    Users(access::UsersArgs),
+    /// API tokens: what programs call the API with
+    ApiTokens(access::ApiTokensArgs),
+    /// Change your own password
+    Passwd(access::PasswdArgs),
+    /// Who changed what
+    Audit(access::AuditArgs),
     /// Work on the server's data at its own machine
     Admin(AdminArgs),
     /// Measure what agents cost a server

@@ -1,8 +1,11 @@
 //! The operator's commands: each talks to the API of a server, except `admin`, which works on the data itself.
 
 mod agents;
+mod api_tokens;
+mod audit;
 mod login;
 mod tokens;
+mod users;
 
 use clap::CommandFactory;
 use tokio::runtime::Runtime;
@@ -12,8 +15,11 @@ use crate::failure::{Code, Failure};
 use crate::output;
 
 pub(crate) use agents::agents;
+pub(crate) use api_tokens::api_tokens;
+pub(crate) use audit::audit;
 pub(crate) use login::{login, logout};
 pub(crate) use tokens::tokens;
+pub(crate) use users::{passwd, users};
 
 /// A runtime for one command.
 fn runtime() -> Result<Runtime, Failure> {

@@ -40,6 +40,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Logout(args) => command::logout(&args, debug),
         Command::Agents(args) => command::agents(args, debug),
         Command::Tokens(args) => command::tokens(args, debug),
+        Command::Users(args) => command::users(args, debug),
+        Command::ApiTokens(args) => command::api_tokens(args, debug),
+        Command::Passwd(args) => command::passwd(&args, debug),
+        Command::Audit(args) => command::audit(args, debug),
         Command::Admin(args) => command::admin(args),
         Command::Bench(args) => {
             bench::run(args).map_err(|error| Failure::new(Code::Failed, format!("{error:#}")))

@@ -85,7 +85,7 @@ async fn revoke(args: TokensRevoke, debug: bool) -> Result<(), Failure> {
 }
 
 /// Asks on the terminal; without one nothing is changed.
-fn confirm(question: &str) -> Result<(), Failure> {
+pub(super) fn confirm(question: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::new(Code::Usage, question).hint("There is no terminal to ask: add --yes."));
     }
