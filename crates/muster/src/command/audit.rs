@@ -1,4 +1,4 @@
-//! `muster audit`.
+//! `muster audit`: who changed what, as a table or as a file of all entries. What an entry says is in `api::audit`.
 
 use std::io::{self, Write};
 
