@@ -1,14 +1,17 @@
 //! What agents are to run, and how they get it. `plan` is what operators want, held in memory as one value that is
 //! replaced whole; `decide` turns it into an offer for one live agent, by the pure rules of `model::assignment`;
 //! `rollouts` is the task that releases batches, pauses, and writes down what was decided; `change` is what
-//! operators do. Files and texts of configurations are in the store; `text` is what the API says of them.
+//! operators do, `preview` what they ask before, `live` reaches the agents of an assignment. Files and texts are in
+//! the store, what the API says of them in `http::config_json`.
 //!
 //! An operator's change is durable before it is in the plan, and in the plan before an agent hears of it.
 
 mod change;
 mod decide;
+mod live;
 mod placed;
 mod plan;
+mod preview;
 mod rollouts;
 
 use std::collections::HashSet;

@@ -1,20 +1,17 @@
 //! What operators do with assignments, overrides and labels: written durably, then taken into the plan, then told to
 //! the agents.
 
-use std::sync::Arc;
-
-use model::assignment::{Fault, FaultKind, Rollout, rollout::batch_size};
-use model::{Assignment, AssignmentId, AssignmentState, ConfigId, Grant, RevisionId, Selector};
+use model::assignment::{Fault, FaultKind, rollout::batch_size};
+use model::{Assignment, AssignmentId, AssignmentState, ConfigId, RevisionId, Selector};
 use opamp_proto::InstanceUid;
-use opamp_proto::wire::AgentCapabilities as Bit;
 use opamp_server::Server;
 use serde_json::{Value, json};
-use store::{AssignmentChange, AuditEntry, Override, Preview, PreviewQuery, StoreError};
+use store::{AssignmentChange, AuditEntry, Override, StoreError};
 
 use super::plan::Labels;
 use super::{Configs, Plan};
 use crate::clock;
-use crate::opamp::{Endpoint, LiveAgent};
+use crate::opamp::Endpoint;
 
 /// Why an operator's change was not made.
 #[derive(Debug, thiserror::Error)]
@@ -265,59 +262,6 @@ impl Configs {
         self.decide_some(server, &uids);
     }
 
-    /// Who would get a revision.
-    pub(crate) async fn preview(
-        &self,
-        like: Option<AssignmentId>,
-        selector: &Selector,
-        priority: i32,
-        revision: Option<RevisionId>,
-        limit: u32,
-    ) -> Result<Preview, StoreError> {
-        let query = preview_query(&self.plan(), like, selector, priority, revision, limit);
-        self.store.preview(query).await
-    }
-
-    /// How many connected agents a rollout would reach.
-    async fn eligible(
-        &self,
-        plan: &Plan,
-        like: Option<AssignmentId>,
-        selector: &Selector,
-        priority: i32,
-        revision: RevisionId,
-    ) -> Result<u64, StoreError> {
-        let preview =
-            self.store.preview(preview_query(plan, like, selector, priority, Some(revision), 1)).await?;
-        Ok(preview.gets)
-    }
-
-    /// The agents of a rollout whose faults are open: those that it released, or all when it was for all at once.
-    fn faulty(&self, server: &Server<Endpoint>, plan: &Plan, assignment: &Assignment) -> Vec<InstanceUid> {
-        let now = clock::now();
-        let mut rollout = Rollout::new(assignment.batch_size);
-        for (uid, grant) in
-            plan.grants(assignment.id).filter(|(_, to)| Some(to.revision) == assignment.target)
-        {
-            rollout.release(uid, grant);
-        }
-        if let Some(target) = assignment.target.filter(|target| assignment.settled == Some(*target)) {
-            for agent in live(server) {
-                if let Some(grant) = at_once(&agent, assignment, target) {
-                    rollout.release(agent.instance_uid(), &grant);
-                }
-            }
-        }
-        for uid in rollout.unsettled() {
-            if let Some((standing, healthy)) =
-                server.agents().get(uid).and_then(|agent| self.standing(&agent))
-            {
-                rollout.hear(uid, standing, healthy);
-            }
-        }
-        rollout.forgive(now)
-    }
-
     /// Writes a change of an assignment and takes it over.
     async fn change(
         &self,
@@ -358,22 +302,6 @@ impl Configs {
             Reach::ItsOwn => self.refresh_all(server, id).await,
         }
         Ok(())
-    }
-
-    /// Decides about every live agent anew: some milliseconds for each thousand.
-    pub(super) async fn decide_all(&self, server: &Server<Endpoint>) {
-        for some in live(server).chunks(256) {
-            some.iter().for_each(|agent| self.decide(agent, None));
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// The same for the agents about which an assignment decides, where it decides about the same ones as before.
-    pub(super) async fn refresh_all(&self, server: &Server<Endpoint>, id: AssignmentId) {
-        for some in live(server).chunks(1024) {
-            some.iter().for_each(|agent| self.refresh(agent, id));
-            tokio::task::yield_now().await;
-        }
     }
 
     fn decide_some(&self, server: &Server<Endpoint>, uids: &[InstanceUid]) {
@@ -417,44 +345,10 @@ enum Reach {
     ItsOwn,
 }
 
-/// What a rollout to all at once gave to an agent; `None` when it is not one of its agents.
-pub(super) fn at_once(agent: &LiveAgent, assignment: &Assignment, target: RevisionId) -> Option<Grant> {
-    let placed = agent.data().placed().as_ref().map(|placed| placed.desired)?;
-    let is_its = placed.assignment() == Some(assignment.id) && placed.revision() == Some(target);
-    let takes = agent.read(|session| session.capabilities().has(Bit::AcceptsRemoteConfig));
-    let was_healthy = agent.data().health() != Some(false);
-    let at = assignment.updated_at;
-    (is_its && takes).then_some(Grant { revision: target, batch: 1, was_healthy, forgiven: false, at })
-}
-
-pub(super) fn live(server: &Server<Endpoint>) -> Vec<Arc<LiveAgent>> {
-    let mut agents = Vec::with_capacity(server.agents().len());
-    server.agents().for_each(|agent| agents.push(agent.clone()));
-    agents
-}
-
 fn find(plan: &Plan, id: AssignmentId, version: Option<u64>) -> Result<&Assignment, ChangeError> {
     let found = plan.assignment(id).ok_or(ChangeError::Unknown(id))?;
     match version.is_some_and(|version| version != found.version) {
         true => Err(ChangeError::Meanwhile),
         false => Ok(found),
     }
-}
-
-fn preview_query(
-    plan: &Plan,
-    like: Option<AssignmentId>,
-    selector: &Selector,
-    priority: i32,
-    revision: Option<RevisionId>,
-    limit: u32,
-) -> PreviewQuery {
-    // A new assignment is younger than all others.
-    let age = like.unwrap_or(AssignmentId(i64::MAX));
-    let is_stronger = |one: &&Assignment| {
-        one.id != age && (one.priority > priority || (one.priority == priority && one.id < age))
-    };
-    let stronger =
-        plan.assignments().iter().filter(is_stronger).map(|one| (one.id, one.selector.clone())).collect();
-    PreviewQuery { selector: selector.clone(), stronger, revision, limit }
 }

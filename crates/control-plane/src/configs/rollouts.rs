@@ -15,7 +15,8 @@ use opamp_proto::{InstanceUid, Part};
 use opamp_server::Server;
 use store::{AssignmentChange, AuditEntry, Store, StoreError};
 
-use super::change::{at_once, live, told};
+use super::change::told;
+use super::live::{at_once, live};
 use super::plan::Known;
 use super::{Configs, Plan};
 use crate::clock;

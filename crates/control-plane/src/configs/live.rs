@@ -1,0 +1,78 @@
+//! The live agents of an assignment: told anew what to run, and looked at for their faults.
+
+use std::sync::Arc;
+
+use model::assignment::Rollout;
+use model::{Assignment, AssignmentId, Grant, RevisionId};
+use opamp_proto::InstanceUid;
+use opamp_proto::wire::AgentCapabilities as Bit;
+use opamp_server::Server;
+
+use super::{Configs, Plan};
+use crate::clock;
+use crate::opamp::{Endpoint, LiveAgent};
+
+impl Configs {
+    /// Decides about every live agent anew: some milliseconds for each thousand.
+    pub(super) async fn decide_all(&self, server: &Server<Endpoint>) {
+        for some in live(server).chunks(256) {
+            some.iter().for_each(|agent| self.decide(agent, None));
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The same for the agents about which an assignment decides, where it decides about the same ones as before.
+    pub(super) async fn refresh_all(&self, server: &Server<Endpoint>, id: AssignmentId) {
+        for some in live(server).chunks(1024) {
+            some.iter().for_each(|agent| self.refresh(agent, id));
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The agents of a rollout whose faults are open: those that it released, or all when it was for all at once.
+    pub(super) fn faulty(
+        &self,
+        server: &Server<Endpoint>,
+        plan: &Plan,
+        assignment: &Assignment,
+    ) -> Vec<InstanceUid> {
+        let now = clock::now();
+        let mut rollout = Rollout::new(assignment.batch_size);
+        for (uid, grant) in
+            plan.grants(assignment.id).filter(|(_, to)| Some(to.revision) == assignment.target)
+        {
+            rollout.release(uid, grant);
+        }
+        if let Some(target) = assignment.target.filter(|target| assignment.settled == Some(*target)) {
+            for agent in live(server) {
+                if let Some(grant) = at_once(&agent, assignment, target) {
+                    rollout.release(agent.instance_uid(), &grant);
+                }
+            }
+        }
+        for uid in rollout.unsettled() {
+            if let Some((standing, healthy)) =
+                server.agents().get(uid).and_then(|agent| self.standing(&agent))
+            {
+                rollout.hear(uid, standing, healthy);
+            }
+        }
+        rollout.forgive(now)
+    }
+}
+
+/// What a rollout to all at once gave to an agent; `None` when it is not one of its agents.
+pub(super) fn at_once(agent: &LiveAgent, assignment: &Assignment, target: RevisionId) -> Option<Grant> {
+    let placed = agent.data().placed().as_ref().map(|placed| placed.desired)?;
+    let is_its = placed.assignment() == Some(assignment.id) && placed.revision() == Some(target);
+    let takes = agent.read(|session| session.capabilities().has(Bit::AcceptsRemoteConfig));
+    let was_healthy = agent.data().health() != Some(false);
+    let at = assignment.updated_at;
+    (is_its && takes).then_some(Grant { revision: target, batch: 1, was_healthy, forgiven: false, at })
+}
+
+pub(super) fn live(server: &Server<Endpoint>) -> Vec<Arc<LiveAgent>> {
+    let mut agents = Vec::with_capacity(server.agents().len());
+    server.agents().for_each(|agent| agents.push(agent.clone()));
+    agents
+}
