@@ -3,6 +3,9 @@
 // their own.
 import assert from 'node:assert/strict';
 import { scan } from './axe.mjs';
+import { accessCases } from './cases-access.mjs';
+import { agentCases } from './cases-agents.mjs';
+import { assignmentCases } from './cases-assignments.mjs';
 import { signIn } from './chromium.mjs';
 import { configCases } from './cases-configs.mjs';
 import { control, rowOf, signedIn, uidOf } from './steps.mjs';
@@ -68,11 +71,11 @@ const using = [
 
   ['a selector that cannot be read is marked at its place', async (page, server) => {
     await signedIn(page, server);
-    await page.getByLabel('Selector').fill('host.name=a, =b');
-    await page.getByLabel('Selector').press('Enter');
+    await page.getByRole('combobox', { name: 'Selector' }).fill('host.name=a, =b');
+    await page.getByRole('combobox', { name: 'Selector' }).press('Enter');
     await page.getByText('unexpected "=b" at column 14').waitFor();
-    assert.equal(await page.getByLabel('Selector').getAttribute('aria-invalid'), 'true');
-    await page.getByLabel('Selector').press('Escape');
+    assert.equal(await page.getByRole('combobox', { name: 'Selector' }).getAttribute('aria-invalid'), 'true');
+    await page.getByRole('combobox', { name: 'Selector' }).press('Escape');
     await page.getByRole('heading', { name: /^10 agents/ }).waitFor();
   }, { refusals: [400] }],
 
@@ -211,8 +214,11 @@ const agentPage = [
   ["the Collector's extension says why it cannot be configured and how it could be", async (page, server) => {
     await signedIn(page, server);
     await page.goto(`${server.url}/agents/${uidOf(2)}`);
-    await page.getByText('It can be seen, not configured.', { exact: true }).waitFor();
-    await page.getByRole('link', { name: 'How to run it under the supervisor' }).click();
+    await page.getByText("this agent is the Collector's opamp extension: it can be seen, not configured; run it under the supervisor to configure it").waitFor();
+    await page.getByText('How to run it under the supervisor').click();
+    await page.getByText('opampsupervisor --config supervisor.yaml').waitFor();
+    await page.getByText('It accepts no configuration; see above.').waitFor();
+    await page.getByRole('link', { name: 'A token for it, and more' }).click();
     await page.getByRole('tab', { name: 'Collector, supervised' }).waitFor();
   }],
 
@@ -324,6 +330,6 @@ const scans = ['light', 'dark'].flatMap((theme) =>
 /** Every case meets the 401 that says "nobody is signed in yet". */
 const REFUSALS = [401];
 
-export const mockCases = [...configCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans].map(([name, body, options = {}]) => [
+export const mockCases = [...configCases, ...assignmentCases, ...agentCases, ...accessCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans].map(([name, body, options = {}]) => [
   name, body, { ...options, refusals: [...REFUSALS, ...(options.refusals ?? [])] },
 ]);

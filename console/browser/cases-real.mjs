@@ -33,8 +33,8 @@ export const realCases = [
 
   ['a bad selector is told at its box', async (page, server) => {
     await signIn(page, server);
-    await page.getByLabel('Selector').fill('a in (');
-    await page.getByLabel('Selector').press('Enter');
+    await page.getByRole('combobox', { name: 'Selector' }).fill('a in (');
+    await page.getByRole('combobox', { name: 'Selector' }).press('Enter');
     await page.getByText('The selector cannot be read').waitFor();
   }, { refusals: [400, 401] }],
 

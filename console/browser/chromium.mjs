@@ -17,7 +17,7 @@ export async function openPage(browser, { theme = 'light', width = 1440, height 
     colorScheme: theme, viewport: { width, height }, deviceScaleFactor: scale, ignoreHTTPSErrors: true, reducedMotion: 'reduce', locale: 'en-GB',
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(Number(process.env.BROWSER_TIMEOUT_MS ?? 15_000));
   return page;
 }
 

@@ -15,7 +15,7 @@ async function run(browser, [name, body, options = {}], server) {
   page.on('console', (message) => {
     // A refused or broken request is logged by the browser itself; cases that provoke one say so.
     const provoked = (options.refusals ?? []).some((what) => message.text().includes(typeof what === 'number' ? `status of ${what}` : what));
-    if (message.type() === 'error' && !provoked) complaints.push(message.text());
+    if (message.type() === 'error' && !provoked) complaints.push(`${message.text()} (${message.location().url})`);
   });
   try {
     await body(page, server);
@@ -36,7 +36,7 @@ async function main() {
   const real = realServer();
   if (!real && !readdirSync(fileURLToPath(new URL('../', import.meta.url))).includes('dist')) throw new Error('build first: npm run build');
   const only = process.argv[2];
-  const cases = (real ? realCases : mockCases).filter(([name]) => !only || name.includes(only));
+  const cases = (real ? realCases : mockCases).filter(([name]) => !only || new RegExp(only).test(name));
   const browser = await openBrowser();
   let failed = 0;
   for (const one of cases) {

@@ -16,7 +16,7 @@ export class Access {
   }
 
   audit(actor, action, object, before = null, after = null, at = now()) {
-    this.trail.unshift({ id: this.trail.length + 1, at, actor: { kind: actor === 'system' ? 'system' : 'user', name: actor }, address: actor === 'system' ? '' : '10.1.0.7', action, object, before, after });
+    this.trail.unshift({ id: String(this.trail.length + 1), at, actor: { kind: actor === 'system' ? 'system' : 'user', name: actor }, address: actor === 'system' ? '' : '10.1.0.7', action, object, before, after });
   }
 
   found(query) {
@@ -72,7 +72,7 @@ export class Access {
     if (ROLES.indexOf(role) > ROLES.indexOf(maker.role)) throw new Problem(403, 'refused', 'a token never has more than its maker');
     const days = /^(\d+)d$/.exec(span ?? '')?.[1];
     const made = {
-      id: this.tokens.length + 1, label, role, created_by: maker.name, created_at: now(),
+      id: String(this.tokens.length + 1), label, role, created_by: maker.name, created_at: now(),
       expires_at: days ? new Date(Date.now() + days * 86_400_000).toISOString() : null, revoked_at: null, last_used_at: null,
     };
     this.tokens.unshift(made);

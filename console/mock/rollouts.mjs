@@ -169,23 +169,24 @@ export class Rollouts {
     return rows.filter((row) => !state || (state === 'waiting' ? !row.released : row.released && row.state === state));
   }
 
-  preview({ config, revision, selector: text = '', priority = 0, assignment = null, limit = 100 }) {
+  preview({ config, revision, selector: text = '', priority = 0, batch_percent: percent = 10, assignment = null, limit = 100 }) {
     const number = this.mock.configs.revision(config, revision ?? this.mock.configs.latest(config).number).number;
     const matched = [...this.mock.agents.values()].filter((agent) => agent.replaced_by === null).filter(selector(text));
     const agents = matched.map((agent) => this.outcome(agent, { config, revision: number, priority, assignment }));
     const order = ['gets', 'offline', 'not configurable', 'outranked', 'overridden', 'has it'];
     agents.sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
     const having = (word) => agents.filter((agent) => agent.outcome === word).length;
+    const changes = having('gets') + having('offline');
     return {
-      matched: matched.length, gets: having('gets') + having('offline'), changes: having('gets'), offline: having('offline'), incapable: having('not configurable'), outranked: having('outranked'),
-      overridden: having('overridden'), batches: Math.ceil((having('gets') + having('offline')) / Math.max(1, Math.ceil((having('gets') + having('offline')) / 10))) || 0,
+      matched: matched.length, gets: changes + having('has it'), changes, offline: having('offline'), incapable: having('not configurable'), outranked: having('outranked'),
+      overridden: having('overridden'), batches: Math.ceil(changes / Math.max(1, Math.ceil((changes * percent) / 100))),
       agents: agents.slice(0, limit), total: agents.length,
     };
   }
 
   outcome(agent, plan) {
     const wanted = this.wanted(agent);
-    const row = { instance_uid: agent.instance_uid, name: agent.name, host: agent.host, connection: agent.state, reason: null, now: wanted.revision === null ? null : { config: wanted.config, revision: wanted.revision } };
+    const row = { instance_uid: agent.instance_uid, name: agent.name, host: agent.host, connection: agent.state, reason: null, now: wanted.revision === null || !accepts(agent) ? null : { config: wanted.config, revision: wanted.revision } };
     const other = this.winner(agent, plan.assignment);
     if (!accepts(agent)) return { ...row, outcome: 'not configurable', reason: this.standing(agent).reason };
     if (this.overrides.has(agent.instance_uid)) return { ...row, outcome: 'overridden', reason: `it is pinned to ${wanted.config} revision ${wanted.revision}` };

@@ -148,7 +148,7 @@ const agents = [
   ['GET', '/views', 'viewer', ({ mock, query }) => page(mock.access.views, query)],
   ['POST', '/views', 'operator', ({ mock, user, body }) => {
     if (mock.access.views.some((one) => one.name === body.name)) throw new Problem(409, 'exists already', `there is a view "${body.name}" already`, 'name');
-    const made = { id: mock.access.views.length + 1, name: body.name, query: body.query, created_by: user.name, created_at: now() };
+    const made = { id: String(mock.access.views.length + 1), name: body.name, query: body.query, created_by: user.name, created_at: now() };
     mock.access.views.push(made);
     return reply(201, made);
   }],

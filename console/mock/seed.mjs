@@ -89,9 +89,9 @@ export function seed(mock) {
     mock.access.audit('operator', 'assignment.create', `assignment/${made.id}`, null, plan, ago(40));
   }
   standings(mock);
-  mock.access.views.push({ id: 1, name: 'Unhealthy in production', query: { selector: 'env=prod', q: '', state: '', health: 'unhealthy', config_state: '', config: '', sort: 'name' }, created_by: 'operator', created_at: ago(30) });
+  mock.access.views.push({ id: '1', name: 'Unhealthy in production', query: { selector: 'env=prod', q: '', state: '', health: 'unhealthy', config_state: '', config: '', sort: 'name' }, created_by: 'operator', created_at: ago(30) });
   mock.access.addToken({ label: 'dashboards', role: 'viewer', expires_in: '90d' }, mock.access.user('admin'));
-  mock.access.trail.sort((a, b) => b.at.localeCompare(a.at)).forEach((one, at, all) => (one.id = all.length - at));
+  mock.access.trail.sort((a, b) => b.at.localeCompare(a.at)).forEach((one, at, all) => (one.id = String(all.length - at)));
 }
 
 function standings(mock) {
@@ -108,6 +108,6 @@ function standings(mock) {
   mock.rollouts.overrides.set(uid(9), { config: 'node', revision: 1 });
   put(9, { config: 'node', revision: 1, status: 'applied' }, {
     labels: { env: 'lab' },
-    drift: [{ path: 'receivers.hostmetrics.collection_interval', offered: '30s', effective: '5s' }, { path: 'exporters.debug', offered: null, effective: '{}' }],
+    drift: [{ path: 'receivers.hostmetrics.collection_interval', offered: '30s', effective: '5s' }, { path: 'exporters.otlphttp', offered: 'endpoint: https://gateway.example.net', effective: null }],
   });
 }

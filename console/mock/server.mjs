@@ -171,6 +171,10 @@ const CONTROL = {
   sicken(mock, { uid }) {
     mock.rollouts.ailing.add(uid);
   },
+  /** Somebody else changes an assignment; nobody is told. */
+  touch(mock, { id }) {
+    mock.rollouts.get(id).version += 1;
+  },
   /** Somebody else saves a revision. */
   revise(mock, { name, files, author = 'operator', message = 'Saved meanwhile' }) {
     mock.configs.revise(name, { message, files }, author);

@@ -1,7 +1,7 @@
 // The report of an agent: an agent that reports nothing, one that reports all, the Collector's extension.
 import { render } from '@testing-library/svelte';
 import { expect, test } from 'vitest';
-import { detail } from '../testing/agents';
+import { detail, summary } from '../testing/agents';
 import AgentReport from './AgentReport.svelte';
 
 test('what was not reported says so', () => {
@@ -24,7 +24,7 @@ test('s18 masked secrets are noted, and what is not text is not shown as text', 
 
 test('a failed configuration shows the reason, unknown capabilities their bits', () => {
   const { getByText } = render(AgentReport, {
-    agent: detail({ remote_config_status: { hash: 'ab', status: 'failed', error: 'exit code 1' }, unknown_capability_bits: '9223372036854972416', custom_capabilities: ['net.example.pause'] }),
+    agent: detail({ config: { ...summary().config, state: 'failed', config: 'web', revision: 3, reason: 'exit code 1' }, unknown_capability_bits: '9223372036854972416', custom_capabilities: ['net.example.pause'] }),
   });
   getByText('exit code 1');
   getByText(/bits 0x8000000000030000/);
@@ -34,4 +34,5 @@ test('a failed configuration shows the reason, unknown capabilities their bits',
 test("the Collector's extension is told how to become configurable", () => {
   const { getByText } = render(AgentReport, { agent: detail({ name: 'otelcol', capabilities: ['ReportsStatus', 'ReportsEffectiveConfig'] }) });
   getByText('It can be seen, not configured.');
+  getByText('How to run it under the supervisor');
 });

@@ -27,3 +27,12 @@ test('a click on a head asks for its order, and the order is told', async () => 
   await fireEvent.click(getByRole('button', { name: /Name/ }));
   expect(onsort).toHaveBeenCalledWith('name');
 });
+
+test('columns are those that were chosen, and rows can be marked', async () => {
+  const onmark = vi.fn();
+  const { getByRole, queryByRole } = render(AgentTable, { rows: [row({ labels: { env: 'prod' } })], sort: 'name', columns: ['labels', 'name'], onsort: () => {}, onmark });
+  expect(queryByRole('columnheader', { name: 'Host' })).toBeNull();
+  expect(getByRole('row', { name: /otelcol/ }).textContent).toContain('env=prod');
+  await fireEvent.click(getByRole('checkbox', { name: 'Mark otelcol' }));
+  expect(onmark).toHaveBeenCalledWith(['0195f0a0-7d0c-7cc0-8000-000000000001'], true);
+});

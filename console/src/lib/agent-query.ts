@@ -1,5 +1,6 @@
 // What the Agents page shows, as data: filters, sort and place, written to and read from the page's URL, so that every
 // list has an address. The API call and the command that give the same list are made from it too.
+import { DEFAULT_COLUMNS, isColumn } from './agent-columns';
 import { shellQuote } from './shell';
 
 export interface AgentQuery {
@@ -7,13 +8,19 @@ export interface AgentQuery {
   selector: string;
   state: string;
   health: string;
+  /** Where the agent stands with its configuration, and which one that is. */
+  config_state: string;
+  config: string;
   replaced: boolean;
   sort: string;
   cursor: string;
+  /** Names of the columns that are shown. */
+  columns: string[];
   /** Which page the cursor leads to, counted from 1; for display only. */
   page: number;
 }
 
+const FILTERS = ['selector', 'q', 'state', 'health', 'config_state', 'config'] as const;
 export const DEFAULT_SORT = 'name';
 export const STATES = ['connected', 'silent', 'disconnected'];
 export const HEALTHS = ['healthy', 'unhealthy', 'unknown'];
@@ -26,17 +33,25 @@ export function readQuery(search: string): AgentQuery {
     selector: from.get('selector') ?? '',
     state: from.get('state') ?? '',
     health: from.get('health') ?? '',
+    config_state: from.get('config_state') ?? '',
+    config: from.get('config') ?? '',
     replaced: from.get('replaced') === 'true',
     sort: from.get('sort') || DEFAULT_SORT,
     cursor: from.get('cursor') ?? '',
+    columns: readColumns(from.get('columns')),
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
   };
+}
+
+function readColumns(text: string | null): string[] {
+  const chosen = (text ?? '').split(',').filter(isColumn);
+  return chosen.length > 0 ? [...new Set(chosen)] : DEFAULT_COLUMNS;
 }
 
 /** The query string of the API call; defaults are left out. */
 export function apiQuery(query: AgentQuery): string {
   const to = new URLSearchParams();
-  for (const key of ['selector', 'q', 'state', 'health'] as const) if (query[key]) to.set(key, query[key]);
+  for (const key of FILTERS) if (query[key]) to.set(key, query[key]);
   if (query.replaced) to.set('replaced', 'true');
   if (query.sort !== DEFAULT_SORT) to.set('sort', query.sort);
   if (query.cursor) to.set('cursor', query.cursor);
@@ -47,6 +62,7 @@ export function apiQuery(query: AgentQuery): string {
 export function pageHref(query: AgentQuery): string {
   const to = new URLSearchParams(apiQuery(query));
   if (query.cursor && query.page > 1) to.set('page', String(query.page));
+  if (query.columns.join() !== DEFAULT_COLUMNS.join()) to.set('columns', query.columns.join(','));
   const search = to.toString();
   return search ? `/agents?${search}` : '/agents';
 }
@@ -57,7 +73,12 @@ export function withFilter(query: AgentQuery, change: Partial<AgentQuery>): Agen
 }
 
 export function isFiltered(query: AgentQuery): boolean {
-  return Boolean(query.q || query.selector || query.state || query.health);
+  return FILTERS.some((key) => query[key] !== '');
+}
+
+/** Whether the selector alone says which agents these are, as an assignment needs it. */
+export function isSelectorOnly(query: AgentQuery): boolean {
+  return !query.replaced && FILTERS.every((key) => key === 'selector' || query[key] === '');
 }
 
 /** What a click on a column's head asks for: that column, or its reverse if it is the one in use. */
@@ -72,6 +93,8 @@ export function listCommand(query: AgentQuery): string {
   if (query.q) words.push(flag('query', query.q));
   if (query.state) words.push(flag('state', query.state));
   if (query.health) words.push(flag('health', query.health));
+  if (query.config_state) words.push(flag('config-state', query.config_state));
+  if (query.config) words.push(flag('config', query.config));
   if (query.replaced) words.push('--replaced');
   if (query.sort !== DEFAULT_SORT) words.push(flag('sort', query.sort));
   return words.join(' ');

@@ -84,7 +84,7 @@ export interface AgentDetail extends AgentSummary {
   first_seen: string | null;
   offered: { config: string; revision: number; hash: string; files: ConfigFile[] } | null;
   /** Values that the agent runs otherwise than they were offered. */
-  drift: { path: string; offered: string | null; effective: string | null }[] | null;
+  drift: { path: string; offered: string; effective: string | null }[] | null;
 }
 
 /** An assignment of a configuration to the agents that match a selector, and how far it is. */

@@ -24,6 +24,7 @@ export interface PreviewAgent {
 
 export interface Preview {
   matched: number;
+  /** Would be given the revision; of those `changes` do not have it yet, and of those `offline` get it when they connect. */
   gets: number;
   changes: number;
   offline: number;
@@ -53,14 +54,15 @@ export const assignments = {
   list: (filter: Record<string, string>): Promise<Page<Assignment>> => api.get(`/assignments?${new URLSearchParams(filter)}`),
   get: (id: string): Promise<Tagged<Assignment>> => api.tagged(path(id)),
   create: (plan: Plan): Promise<Tagged<Assignment>> => api.write('POST', '/assignments', body(plan)),
-  preview: async ({ batch_percent: _, ...plan }: Plan, assignment: string | null = null): Promise<Preview> =>
-    (await api.write<Preview>('POST', '/assignments/preview', { ...body({ ...plan, batch_percent: 0 }), batch_percent: undefined, ...(assignment ? { assignment } : {}) })).value,
+  preview: async (plan: Plan, assignment: string | null = null): Promise<Preview> =>
+    (await api.write<Preview>('POST', '/assignments/preview', { ...body(plan), ...(assignment ? { assignment } : {}) })).value,
   agents: (id: string, state: string): Promise<Page<AssignedAgent>> => api.get(`${path(id)}/agents${state ? `?state=${encodeURIComponent(state)}` : ''}`),
   change: (id: string, change: Partial<Pick<Plan, 'selector' | 'priority' | 'batch_percent'>>, etag: string | null): Promise<Tagged<Assignment>> => api.write('PATCH', path(id), change, etag),
-  roll: (id: string, revision: number, batchPercent: number, etag: string | null): Promise<Tagged<Assignment>> =>
-    api.write('POST', `${path(id)}/revision`, { revision, batch_percent: batchPercent }, etag),
-  act: (id: string, verb: 'pause' | 'resume' | 'abort', reason: string, etag: string | null): Promise<Tagged<Assignment>> =>
-    api.write('POST', `${path(id)}/${verb}`, verb !== 'resume' && reason ? { reason } : {}, etag),
+  // A rollout that moves changes its version with each batch: what stops it or turns it round must not be refused for that.
+  roll: (id: string, revision: number, batchPercent: number): Promise<Tagged<Assignment>> => api.write('POST', `${path(id)}/revision`, { revision, batch_percent: batchPercent }),
+  stop: (id: string, verb: 'pause' | 'abort', reason: string): Promise<Tagged<Assignment>> => api.write('POST', `${path(id)}/${verb}`, reason ? { reason } : {}),
+  /** Forgives the faults that were seen, so only those: with another version there may be more. */
+  resume: (id: string, etag: string | null): Promise<Tagged<Assignment>> => api.write('POST', `${path(id)}/resume`, {}, etag),
   remove: (id: string, clear: boolean, etag: string | null): Promise<Tagged<void>> => api.write('DELETE', `${path(id)}?clear=${clear}`, undefined, etag),
 };
 

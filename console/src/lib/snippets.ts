@@ -95,7 +95,7 @@ storage:
     id: 'supervisor',
     label: 'Collector, supervised',
     needsToken: true,
-    note: 'The supervisor runs the Collector for you and takes configurations and restarts from a server. This version of Muster shows it and sends neither yet.',
+    note: 'The supervisor runs the Collector for you and takes its configuration from this server: assign one to it and see whether it took. Restarts are not sent yet.',
     steps: [
       ...trustSteps(trust),
       { says: 'Give the supervisor this file.', name: 'supervisor.yaml', text },

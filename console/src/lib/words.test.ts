@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { detail, HOSTILE, NOW, summary } from '../testing/agents';
 import type { AgentSummary } from './api';
-import { apiQuery, listCommand, nextSort, pageHref, readQuery, withFilter } from './agent-query';
+import { apiQuery, isSelectorOnly, listCommand, nextSort, pageHref, readQuery, withFilter } from './agent-query';
 import { abilities, isCollectorExtension } from './capabilities';
 import { KeyReader } from './keys';
 import { parentOf, routeOf } from './router.svelte';
@@ -55,14 +55,15 @@ test('s38 unseen characters are written out and text is kept to one line', () =>
 
 describe('queries', () => {
   test('the address carries filter, sort and place, and comes back the same', () => {
-    const query = { ...readQuery(''), q: 'a b', selector: 'host.name in (x,y)', state: 'silent', health: 'unhealthy', replaced: true, sort: '-last_seen', cursor: 'c+/=', page: 3 };
+    const query = { ...readQuery(''), q: 'a b', selector: 'host.name in (x,y)', state: 'silent', health: 'unhealthy', config_state: 'not configurable', config: 'web', columns: ['name', 'labels'], replaced: true, sort: '-last_seen', cursor: 'c+/=', page: 3 };
     expect(readQuery(pageHref(query).slice('/agents'.length))).toEqual(query);
     expect(pageHref(readQuery(''))).toBe('/agents');
     expect(apiQuery(withFilter(query, { q: '' }))).not.toContain('cursor');
   });
 
   test('nonsense in the address is harmless', () => {
-    expect(readQuery('?page=-1&replaced=maybe&sort=')).toMatchObject({ page: 1, replaced: false, sort: 'name' });
+    expect(readQuery('?page=-1&replaced=maybe&sort=&columns=x,,name,name')).toMatchObject({ page: 1, replaced: false, sort: 'name', columns: ['name'] });
+    expect([isSelectorOnly(readQuery('?selector=a')), isSelectorOnly(readQuery('?selector=a&q=b'))]).toEqual([true, false]);
   });
 
   test('a column is sorted, then reversed', () => {

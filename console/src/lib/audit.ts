@@ -1,0 +1,40 @@
+// The audit trail as the API has it, and its entries in words.
+import { api, type Page } from './api';
+
+export interface AuditItem {
+  id: string;
+  at: string;
+  actor: { kind: 'user' | 'token' | 'system'; name: string };
+  address: string;
+  action: string;
+  object: string;
+  before: unknown;
+  after: unknown;
+}
+
+export const FILTERS = ['actor', 'action', 'object', 'since', 'until'] as const;
+
+export const audit = {
+  list: (filter: Record<string, string>): Promise<Page<AuditItem>> => api.get(`/audit?${new URLSearchParams(Object.entries(filter).filter(([, value]) => value))}`),
+};
+
+/** The page of the console for the object of an entry; null when it has none. */
+export function objectHref(object: string): string | null {
+  const [kind, ...rest] = object.split('/');
+  const id = rest.join('/');
+  if (!id) return kind === 'agents' ? '/agents' : null;
+  if (kind === 'config') return `/configs/${encodeURIComponent(id)}`;
+  if (kind === 'assignment') return `/assignments/${encodeURIComponent(id)}`;
+  if (kind === 'agent') return `/agents/${encodeURIComponent(id)}`;
+  return kind === 'user' || kind === 'api-token' ? '/settings' : null;
+}
+
+/** What an entry changed, field by field; a value that stayed is left out. */
+export function changed(before: unknown, after: unknown): { field: string; from: string | null; to: string | null }[] {
+  const fields = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : value === null || value === undefined ? {} : { value });
+  const text = (value: unknown): string | null => (value === undefined || value === null ? null : typeof value === 'string' ? value : JSON.stringify(value));
+  const [old, fresh] = [fields(before), fields(after)];
+  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
+    .map((field) => ({ field, from: text(old[field]), to: text(fresh[field]) }))
+    .filter(({ from, to }) => from !== to);
+}
