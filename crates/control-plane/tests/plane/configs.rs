@@ -61,6 +61,9 @@ async fn s3_an_assigned_configuration_reaches_a_connected_agent_at_once_and_its_
     assert_eq!(seen["offered"]["files"][0]["body"], GOOD);
     assert_eq!(one.offers(), [GOOD]);
     let done = operator.when("the end", &format!("/assignments/{id}"), |one| one["state"] == "done").await;
+    let trail = operator.done("GET", "/audit?object=assignment", Value::Null).await;
+    let actions: Vec<_> = trail["items"].as_array().unwrap().iter().map(|one| &one["action"]).collect();
+    assert_eq!(actions, ["assignment.done", "assignment.create"]);
     assert_eq!((&done["settled_revision"], &done["progress"]["applied"]), (&json!(1), &json!(1)));
     let overview = operator.done("GET", "/overview", Value::Null).await;
     assert_eq!(overview["config"]["in_sync"], 1);
@@ -162,7 +165,7 @@ async fn a_rollout_that_makes_agents_ill_stops_and_one_that_is_aborted_stays_whe
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s10_s11_what_an_agent_gets_follows_its_description_and_ends_with_the_assignment() {
+async fn what_an_agent_gets_follows_the_selector_and_ends_with_the_assignment() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let operator = first(&world).await;
@@ -360,4 +363,62 @@ async fn an_agent_that_runs_something_else_than_it_says_has_drifted() {
     operator.when("its figure", "/overview", |seen| seen["config"]["drifted"] == 1).await;
     socket.ask(&says(3, "exporters: {otlp: {endpoint: \"a:1\"}}\n")).await;
     operator.when("the repair", &path, |agent| agent["config"]["state"] == "in sync").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s10_a_configuration_that_fails_does_not_stop_another_and_one_that_is_deleted_is_withdrawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = first(&world).await;
+    let agents = fleet(&world, &operator, &world.token(), 2).await;
+    operator.done("POST", "/configs", json!({ "name": "bad", "files": file("broken: 1\n") })).await;
+    config(&operator, GOOD).await;
+    let bad = json!({ "config": "bad", "selector": "host.name=host-1" });
+    operator.done("POST", "/assignments", bad).await;
+    state(&operator, 1, "failed").await;
+    let id = assign(&operator, json!({ "selector": "host.name=host-2" })).await;
+    state(&operator, 2, "in sync").await;
+    operator.done("DELETE", &format!("/assignments/{id}"), Value::Null).await;
+    state(&operator, 2, "unmanaged").await;
+    assert_eq!(agents[1].offers(), [GOOD]);
+    // Who comes later is offered nothing of it.
+    drop(agents);
+    let later = agent(&world, &world.token(), 2);
+    operator.when("its return", &path_of(2), |agent| agent["state"] == "connected").await;
+    state(&operator, 2, "unmanaged").await;
+    assert_eq!(later.offers(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s11_an_agent_that_comes_back_with_other_attributes_is_offered_what_they_ask_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = first(&world).await;
+    for name in ["prod", "dev"] {
+        let files = file(&format!("{name}: 1\n"));
+        operator.done("POST", "/configs", json!({ "name": name, "files": files })).await;
+        let new = json!({ "config": name, "selector": format!("env={name}"), "batch_percent": 100 });
+        let made = operator.done("POST", "/assignments", new).await;
+        let path = format!("/assignments/{}", made["id"].as_str().unwrap());
+        operator.when("nobody to wait for", &path, |one| one["state"] == "done").await;
+    }
+    let bits = Bit::AcceptsRemoteConfig as u64 | Bit::ReportsRemoteConfig as u64;
+    let in_env = |sequence_num, env: &str| {
+        let mut report = AgentToServer { sequence_num, ..full(1) };
+        report.capabilities |= bits;
+        let description = report.agent_description.as_mut().unwrap();
+        description.non_identifying_attributes.push(crate::world::attribute("env", env));
+        report
+    };
+    let body = |answer: opamp_proto::wire::ServerToAgent| {
+        let files = answer.remote_config.unwrap().config.unwrap().config_map;
+        String::from_utf8(files["collector.yaml"].body.to_vec()).unwrap()
+    };
+    let mut socket = world.websocket().await;
+    assert_eq!(body(socket.ask(&in_env(0, "prod")).await), "prod: 1\n");
+    drop(socket);
+    let mut socket = world.websocket().await;
+    assert_eq!(body(socket.ask(&in_env(0, "dev")).await), "dev: 1\n");
+    // And while it is connected.
+    assert_eq!(body(socket.ask(&in_env(1, "prod")).await), "prod: 1\n");
 }
