@@ -26,7 +26,7 @@ const driven = [
     await page.getByLabel('Batch, in percent of the agents').fill('25');
     await page.getByRole('heading', { name: 'in 4 batches of 5.' }).waitFor();
     await page.getByText('as a command').click();
-    await page.getByText('muster assignments create node --selector tier=worker --batch 25').waitFor();
+    await page.getByText('muster assignments create node --selector tier=worker --batch-percent 25').waitFor();
     await page.getByRole('button', { name: 'Assign to 20 agents' }).click();
     await page.getByRole('heading', { name: /^node revision 2 is being rolled out\./ }).waitFor();
     await page.getByRole('heading', { name: 'node revision 2 is assigned. 20 of 20 agents have it.' }).waitFor();

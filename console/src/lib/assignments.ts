@@ -71,6 +71,6 @@ export function planCommand(verb: 'create' | 'preview', plan: Plan): string {
   const words = [`muster assignments ${verb} ${shellQuote(plan.config || 'NAME')}`, `--selector ${shellQuote(plan.selector)}`];
   if (plan.revision !== null) words.push(`--revision ${plan.revision}`);
   if (plan.priority !== 0) words.push(plan.priority < 0 ? `--priority=${plan.priority}` : `--priority ${plan.priority}`);
-  if (verb === 'create') words.push(`--batch ${plan.batch_percent}`);
+  if (verb === 'create') words.push(`--batch-percent ${plan.batch_percent}`);
   return words.join(' ');
 }

@@ -103,5 +103,5 @@ export function fileLabel(name: string): string {
 /** The command that saves these files as the next revision. */
 export function applyCommand(name: string, files: DraftFile[], message: string): string {
   const sources = files.map((file) => `-f ${shellQuote(file.name === '' ? 'FILE' : file.name)}`);
-  return ['muster configs apply', ...sources, `--name ${shellQuote(name || 'NAME')}`, `-m ${shellQuote(message || '…')}`].join(' ');
+  return [`muster configs apply ${shellQuote(name || 'NAME')}`, ...sources, `-m ${shellQuote(message || '…')}`].join(' ');
 }

@@ -27,5 +27,5 @@ test('names of files follow the rules of the server', () => {
 test('files are compared by name and body, and the command names them', () => {
   expect(sameFiles(draft.files, [{ name: 'a.yaml', body: 'a: 1\n' }])).toBe(true);
   expect(sameFiles(draft.files, [])).toBe(false);
-  expect(applyCommand('web', draft.files, 'fix it')).toBe("muster configs apply -f a.yaml --name web -m 'fix it'");
+  expect(applyCommand('web', draft.files, 'fix it')).toBe("muster configs apply web -f a.yaml -m 'fix it'");
 });
