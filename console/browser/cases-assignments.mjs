@@ -53,7 +53,7 @@ const driven = [
     await control(server, 'fail', { uid: uidOf(14) });
     await page.getByRole('button', { name: 'Roll back 20 agents' }).click();
     await page.getByRole('heading', { name: 'node revision 1 is assigned. 20 of 20 agents have it.' }).waitFor();
-    await page.getByText('assignment.revision').first().waitFor();
+    await page.getByText('assignment.set-revision').first().waitFor();
   }, { extra: 20 }],
 
   ['an operator pauses with a reason, and aborts; who has it keeps it', async (page, server) => {

@@ -1,9 +1,12 @@
 // What is checked against a real server: it must be up, with at least one connected agent.
 import assert from 'node:assert/strict';
 import { scan } from './axe.mjs';
-import { signIn } from './chromium.mjs';
+import { signIn, signInTo } from './chromium.mjs';
+import { story } from './story.mjs';
 
 export const realCases = [
+  ['an agent is given a configuration, then a broken one, and is rolled back', story, { refusals: [401] }],
+
   ['signing in shows a connected agent, which opens', async (page, server) => {
     await signIn(page, server);
     await page.getByText('live', { exact: true }).waitFor();
@@ -32,7 +35,7 @@ export const realCases = [
   }, { refusals: [401, 404] }],
 
   ['a bad selector is told at its box', async (page, server) => {
-    await signIn(page, server);
+    await signInTo(page, server, '/agents');
     await page.getByRole('combobox', { name: 'Selector' }).fill('a in (');
     await page.getByRole('combobox', { name: 'Selector' }).press('Enter');
     await page.getByText('The selector cannot be read').waitFor();

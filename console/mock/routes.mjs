@@ -29,14 +29,14 @@ const configs = [
     if (!agent.effective_config) throw new Problem(409, 'nothing to import', 'the agent does not report the configuration it runs', 'agent');
     const files = agent.effective_config.files.filter((file) => file.encoding === 'utf8');
     const made = mock.configs.create({ ...body, files, message: body.message ?? `Imported from ${agent.name}` }, user.name);
-    mock.access.audit(user.name, 'config.create', `config/${made.name}`, null, { imported_from: body.agent, hash: made.hash });
+    mock.access.audit(user.name, 'config.import', `config/${made.name}`, null, { imported_from: body.agent, hash: made.hash });
     return reply(201, made, 1);
   }],
   ['GET', '/configs/:name', 'viewer', ({ mock, at }) => reply(200, mock.configs.detail(at[0]), mock.configs.get(at[0]).version)],
   ['PATCH', '/configs/:name', 'operator', ({ mock, user, at, body, match }) => {
     const one = mock.configs.get(at[0]);
     match(one.version);
-    mock.access.audit(user.name, 'config.update', `config/${one.name}`, { description: one.description }, { description: body.description });
+    mock.access.audit(user.name, 'config.describe', `config/${one.name}`, { description: one.description }, { description: body.description });
     Object.assign(one, { description: body.description, version: one.version + 1 });
     return reply(200, mock.configs.detail(one.name), one.version);
   }],
@@ -66,7 +66,7 @@ const verb = (name, act) => ['POST', `/assignments/:id/${name}`, 'operator', ({ 
   match(one.version);
   const before = { state: one.state, revision: one.target ?? one.settled };
   act(mock, one, body, user);
-  mock.access.audit(user.name, `assignment.${name}`, `assignment/${one.id}`, before, { state: one.state, revision: one.target ?? one.settled, ...(body.reason ? { reason: body.reason } : {}) });
+  mock.access.audit(user.name, `assignment.${name === 'revision' ? 'set-revision' : name}`, `assignment/${one.id}`, before, { state: one.state, revision: one.target ?? one.settled, ...(body.reason ? { reason: body.reason } : {}) });
   return view(mock, one);
 }];
 
@@ -84,7 +84,7 @@ const assignments = [
     match(one.version);
     const before = { selector: one.selector, priority: one.priority, batch_percent: one.batch_percent };
     mock.rollouts.patch(one, body);
-    mock.access.audit(user.name, 'assignment.update', `assignment/${one.id}`, before, { selector: one.selector, priority: one.priority, batch_percent: one.batch_percent });
+    mock.access.audit(user.name, 'assignment.change', `assignment/${one.id}`, before, { selector: one.selector, priority: one.priority, batch_percent: one.batch_percent });
     return view(mock, one);
   }],
   ['DELETE', '/assignments/:id', 'operator', ({ mock, user, at, query, match }) => {
@@ -115,13 +115,13 @@ const agents = [
     const agent = mock.agent(at[0]);
     if (!agent.capabilities.includes('AcceptsRemoteConfig')) throw new Problem(409, 'not configurable', mock.rollouts.standing(agent).reason);
     const { number } = mock.configs.revision(body.config, body.revision ?? mock.configs.latest(body.config).number);
-    mock.access.audit(user.name, 'override.set', `agent/${at[0]}`, mock.rollouts.overrides.get(at[0]) ?? null, { config: body.config, revision: number });
+    mock.access.audit(user.name, 'agent.pin', `agent/${at[0]}`, mock.rollouts.overrides.get(at[0]) ?? null, { config: body.config, revision: number });
     mock.rollouts.overrides.set(at[0], { config: body.config, revision: number });
     mock.tell(at);
     return reply(200, mock.rollouts.standing(agent));
   }],
   ['DELETE', '/agents/:uid/config', 'operator', ({ mock, user, at }) => {
-    mock.access.audit(user.name, 'override.delete', `agent/${at[0]}`, mock.rollouts.overrides.get(at[0]) ?? null, null);
+    mock.access.audit(user.name, 'agent.unpin', `agent/${at[0]}`, mock.rollouts.overrides.get(at[0]) ?? null, null);
     mock.rollouts.overrides.delete(at[0]);
     mock.tell(at);
     return reply(204);
@@ -169,7 +169,7 @@ const access = [
     const before = shown(mock.access.user(at[0]));
     match(mock.access.user(at[0]).version);
     const made = mock.access.changeUser(at[0], body);
-    mock.access.audit(user.name, 'user.update', `user/${at[0]}`, { role: before.role, disabled: before.disabled }, { role: made.role, disabled: made.disabled, password_changed: body.password !== undefined });
+    mock.access.audit(user.name, 'user.change', `user/${at[0]}`, { role: before.role, disabled: before.disabled }, { role: made.role, disabled: made.disabled, password_changed: body.password !== undefined });
     return reply(200, made, mock.access.user(at[0]).version);
   }],
   ['DELETE', '/users/:name', 'admin', ({ mock, user, at }) => {
@@ -180,7 +180,7 @@ const access = [
   }],
   ['POST', '/session/password', 'viewer', ({ mock, user, body }) => {
     mock.access.changePassword(user.name, body);
-    mock.access.audit(user.name, 'user.password', `user/${user.name}`);
+    mock.access.audit(user.name, 'user.change-password', `user/${user.name}`);
     return reply(204);
   }],
   ['GET', '/api-tokens', 'viewer', ({ mock, user, query }) => page(mock.access.tokens.filter((one) => user.role === 'admin' || one.created_by === user.name), query)],
