@@ -4,6 +4,7 @@
 
 mod backup;
 mod crash;
+mod index;
 mod limits;
 mod schema;
 mod world;
