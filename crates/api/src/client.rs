@@ -154,6 +154,18 @@ impl Client {
         self.delete("/session").await
     }
 
+    /// What time it is there, from the headers of `GET /healthz`; to the second.
+    pub async fn clock(&self) -> Result<std::time::SystemTime, ClientError> {
+        self.tell(|| format!("> GET {}/healthz", self.base));
+        let request = self.http.get(format!("{}/healthz", self.base)).timeout(Duration::from_secs(10));
+        let response = request.send().await.map_err(|error| unreachable(&self.base, &error))?;
+        let date = response.headers().get("date").and_then(|date| date.to_str().ok());
+        date.and_then(|date| httpdate::parse_http_date(date).ok()).ok_or_else(|| ClientError::Unexpected {
+            url: self.base.clone(),
+            reason: "it does not say what time it is".to_owned(),
+        })
+    }
+
     /// `GET /overview`.
     pub async fn overview(&self) -> Result<Overview, ClientError> {
         self.get("/overview").await

@@ -21,6 +21,10 @@ pub struct Overview {
     pub opamp_endpoint: String,
     /// The URL of console and API.
     pub public_url: String,
+    /// When the server's data was restored from a back-up; `null` if it never was. What happened between the back-up
+    /// and then is not known to it.
+    #[serde(default)]
+    pub restored_at: Option<String>,
     /// How many agents are how far with their configuration.
     #[serde(default)]
     pub config: ConfigCounts,

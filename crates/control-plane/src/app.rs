@@ -51,6 +51,7 @@ pub struct App {
     configs: Arc<Configs>,
     census: Arc<Census>,
     first_start: FirstStart,
+    restored_at: Option<String>,
 }
 
 /// Why a server stopped by itself.
@@ -76,7 +77,8 @@ pub struct Addresses {
 impl App {
     /// Opens the data directory, or makes what is missing in it.
     pub async fn build(config: Config) -> Result<Self, BuildError> {
-        let Ready { store, credentials, sealer, certificates, first_start } = setup::prepare(&config).await?;
+        let Ready { store, credentials, sealer, certificates, first_start, restored_at } =
+            setup::prepare(&config).await?;
         let counts = store.agent_counts().await?;
         let census = Arc::new(Census::new(counts.total + counts.replaced, config.max_agents));
         let epoch = store.server_epoch();
@@ -90,6 +92,7 @@ impl App {
             hub: hub.clone(),
             configs: configs.clone(),
             census: census.clone(),
+            counters: Arc::default(),
             proxies: config.trusted_proxies.clone(),
             epoch,
             sessions: AtomicU64::new(0),
@@ -108,6 +111,7 @@ impl App {
             configs,
             census,
             first_start,
+            restored_at,
         })
     }
 
@@ -215,6 +219,7 @@ impl App {
         let Addresses { opamp, console } = self.public_addresses(listeners)?;
         Ok(About {
             version: self.config.version.clone(),
+            restored_at: self.restored_at.clone(),
             ca_fingerprint: self.ca_fingerprint(),
             opamp_endpoint: opamp,
             public_url: console,
@@ -244,6 +249,8 @@ impl App {
             proxies: self.config.trusted_proxies.clone(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             readiness: Readiness::default(),
+            public_metrics: self.config.public_metrics,
+            certificates: self.certificates.clone(),
             started: Instant::now(),
             stopping,
             about,

@@ -12,6 +12,8 @@ use crate::http::TrustedProxies;
 
 /// The database's file in the data directory.
 pub(crate) const DATABASE: &str = "muster.db";
+/// The authority's certificate in the data directory.
+pub(crate) const CA_FILE: &str = "ca.pem";
 
 /// Flags as they were typed.
 #[derive(Debug, Clone)]
@@ -40,6 +42,8 @@ pub struct RawConfig {
     pub max_agents: u64,
     /// `--agent-expiry`: how long a disconnected agent is remembered, such as `30d`; 0: for ever.
     pub agent_expiry: String,
+    /// `--public-metrics`: `/metrics` needs no token.
+    pub public_metrics: bool,
     /// The server's version, as the API and the database tell it.
     pub version: String,
 }
@@ -57,6 +61,7 @@ pub struct Config {
     pub(crate) max_message: MessageLimit,
     pub(crate) max_agents: Option<u64>,
     pub(crate) agent_expiry: Option<Duration>,
+    pub(crate) public_metrics: bool,
     pub(crate) version: String,
     /// How long changes of agents are collected before they are written.
     pub(crate) write_behind: Duration,
@@ -126,6 +131,7 @@ impl RawConfig {
             max_message: "16MiB".to_owned(),
             max_agents: 0,
             agent_expiry: "30d".to_owned(),
+            public_metrics: false,
             version: version.into(),
         }
     }
@@ -164,6 +170,7 @@ impl RawConfig {
             max_message: max_message(&self.max_message)?,
             max_agents: (self.max_agents > 0).then_some(self.max_agents),
             agent_expiry: duration("--agent-expiry", &self.agent_expiry)?,
+            public_metrics: self.public_metrics,
             version: self.version,
             write_behind: Duration::from_secs(1),
         })
@@ -184,7 +191,7 @@ impl Config {
 
     /// The certificate authority's certificate, for clients.
     pub(crate) fn ca_file(&self) -> PathBuf {
-        self.data_dir.join("ca.pem")
+        self.data_dir.join(CA_FILE)
     }
 
     /// The addresses that are listened on.
@@ -213,7 +220,7 @@ fn tls_choice(off: bool, cert: Option<PathBuf>, key: Option<PathBuf>) -> Result<
     }
 }
 
-fn public_url(text: &str) -> Result<PublicUrl, ConfigError> {
+pub(crate) fn public_url(text: &str) -> Result<PublicUrl, ConfigError> {
     let flag = "--public-url";
     let trimmed = text.trim_end_matches('/');
     let text = &api::without_user(text);

@@ -107,7 +107,7 @@ impl Fleet {
 
     /// How many agents are in which state.
     pub(crate) async fn counts(&self) -> Result<api::overview::AgentCounts, StoreError> {
-        let store::AgentCounts { connected, silent, disconnected, unhealthy, total, replaced: _ } =
+        let store::AgentCounts { connected, silent, disconnected, unhealthy, healthy: _, total, replaced: _ } =
             self.store.agent_counts().await?;
         Ok(api::overview::AgentCounts { connected, silent, disconnected, unhealthy, total })
     }

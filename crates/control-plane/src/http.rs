@@ -15,6 +15,7 @@ mod event_stream;
 mod headers;
 mod health;
 mod idempotency;
+mod metrics;
 mod openapi;
 mod overview;
 mod passwords;

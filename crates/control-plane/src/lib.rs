@@ -8,15 +8,18 @@
 
 pub mod admin;
 pub mod app;
+pub mod archive;
 mod auth;
 mod ca;
 mod clock;
 pub mod config;
 mod configs;
+pub mod doctor;
 mod events;
 mod fleet;
 mod http;
 pub mod listen;
+mod metrics;
 mod opamp;
 mod random;
 mod secrets;

@@ -12,7 +12,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use store::EnrolOutcome;
 
 pub(crate) use page::{CONTENT_TYPE, write};
-pub(crate) use snapshot::Snapshot;
+pub(crate) use snapshot::{Snapshot, Sources};
 
 /// Upper bounds of the classes in which times are counted, in seconds: a commit takes milliseconds, a disk in trouble
 /// seconds.

@@ -6,8 +6,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use model::{EnrolmentToken, Role};
-use store::{AuditEntry, FIRST_LOGIN, NewCredential, NewUser, OpenOptions, Store, StoreError};
+use model::{EnrolmentToken, Role, UnixMillis};
+use store::{
+    AuditEntry, FIRST_LOGIN, NewCredential, NewUser, OpenOptions, RESTORED_AT, RESTORED_FROM, Store,
+    StoreError,
+};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
@@ -21,7 +24,7 @@ use crate::secrets::{KeyError, MasterKey, SealError, Sealer};
 
 /// The user that a first start makes.
 pub(crate) const ADMIN: &str = "admin";
-const KEY_ID: &str = "master_key_id";
+pub(crate) const KEY_ID: &str = "master_key_id";
 const CA_CERTIFICATE: &str = "ca_certificate";
 const CA_KEY: &str = "ca_key";
 
@@ -102,6 +105,8 @@ pub(crate) struct Ready {
     pub(crate) sealer: Sealer,
     pub(crate) certificates: Option<CertificateSource>,
     pub(crate) first_start: FirstStart,
+    /// When the data was restored from a back-up, RFC 3339.
+    pub(crate) restored_at: Option<String>,
 }
 
 /// Prepares everything.
@@ -111,11 +116,12 @@ pub(crate) async fn prepare(config: &Config) -> Result<Ready, SetupError> {
     let sealer = sealer(config, &store).await?;
     let certificates = certificates(config, &store, &sealer).await?;
     let first_start = first_start(&store).await?;
+    let restored_at = restored(&store).await?;
     let credentials = Credentials::default();
     for (hash, credential) in store.credential_hashes().await? {
         credentials.add(hash, &credential);
     }
-    Ok(Ready { store, credentials, sealer, certificates, first_start })
+    Ok(Ready { store, credentials, sealer, certificates, first_start, restored_at })
 }
 
 /// The directory holds keys and hashes: nobody else looks into it. One that is not ours, such as `/tmp` or a home,
@@ -200,6 +206,18 @@ async fn make_admin(store: &Store) -> Result<Option<String>, SetupError> {
     let entry = AuditEntry::of_system(user.created_at, "user.create", format!("user/{ADMIN}"));
     store.create_user(user, entry).await?;
     Ok(Some(password))
+}
+
+/// Whether the data comes from a back-up: agents may know a later past than this server does.
+async fn restored(store: &Store) -> Result<Option<String>, SetupError> {
+    let read =
+        |text: Option<String>| text.and_then(|text| text.parse().ok()).map(UnixMillis).map(clock::rfc3339);
+    let at = read(store.setting(RESTORED_AT).await?);
+    let from = read(store.setting(RESTORED_FROM).await?);
+    if let (Some(at), Some(from)) = (&at, &from) {
+        tracing::info!(restored_at = %at, made_at = %from, "the data was restored at {at} from a back-up of {from}");
+    }
+    Ok(at)
 }
 
 /// Makes what a first start makes.

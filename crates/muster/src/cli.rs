@@ -1,6 +1,7 @@
 //! Every command and flag. Each flag of `server` and `dev` can also be set as an environment variable.
 
 pub(crate) mod access;
+pub(crate) mod operations;
 
 use std::path::PathBuf;
 
@@ -72,6 +73,12 @@ pub(crate) enum Command {
     Audit(access::AuditArgs),
     /// Work on the server's data at its own machine
     Admin(AdminArgs),
+    /// Write a back-up of a server's data to a file
+    Backup(operations::BackupArgs),
+    /// Restore a back-up into a new data directory
+    Restore(operations::RestoreArgs),
+    /// Look for what keeps a server on this machine from working, and say what to do
+    Doctor(operations::DoctorArgs),
     /// Measure what agents cost a server
     Bench(bench::Args),
     /// Print a completion script for a shell
@@ -106,6 +113,9 @@ pub(crate) struct ServerArgs {
     /// Its private key, PEM
     #[arg(long, env = "MUSTER_TLS_KEY", value_name = "FILE")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Let everybody who reaches the console's port read /metrics, without a token
+    #[arg(long, env = "MUSTER_PUBLIC_METRICS")]
+    pub(crate) public_metrics: bool,
     /// Address or network of a reverse proxy whose X-Forwarded headers are believed; can be given several times
     #[arg(long, env = "MUSTER_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<String>,

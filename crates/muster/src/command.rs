@@ -2,7 +2,9 @@
 
 mod agents;
 mod api_tokens;
+mod archive;
 mod audit;
+mod doctor;
 mod login;
 mod tokens;
 mod users;
@@ -16,7 +18,9 @@ use crate::output;
 
 pub(crate) use agents::agents;
 pub(crate) use api_tokens::api_tokens;
+pub(crate) use archive::{backup, restore};
 pub(crate) use audit::audit;
+pub(crate) use doctor::doctor;
 pub(crate) use login::{login, logout};
 pub(crate) use tokens::tokens;
 pub(crate) use users::{passwd, users};

@@ -45,6 +45,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Passwd(args) => command::passwd(&args, debug),
         Command::Audit(args) => command::audit(args, debug),
         Command::Admin(args) => command::admin(args),
+        Command::Backup(args) => command::backup(&args),
+        Command::Restore(args) => command::restore(&args),
+        Command::Doctor(args) => command::doctor(&args, debug),
         Command::Bench(args) => {
             bench::run(args).map_err(|error| Failure::new(Code::Failed, format!("{error:#}")))
         }

@@ -36,6 +36,7 @@ fn raw(args: ServerArgs) -> RawConfig {
         public_url,
         tls_cert,
         tls_key,
+        public_metrics,
         trusted_proxy,
     } = args;
     RawConfig {
@@ -43,6 +44,7 @@ fn raw(args: ServerArgs) -> RawConfig {
         public_url,
         tls_cert,
         tls_key,
+        public_metrics,
         trusted_proxies: trusted_proxy,
         ..with_common(RawConfig::new(data_dir, opamp_listen, listen, env!("CARGO_PKG_VERSION")), &common)
     }

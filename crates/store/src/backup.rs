@@ -47,7 +47,7 @@ pub(crate) fn before_upgrade(
 }
 
 /// One read transaction around all steps: without it each write of another connection would start the copy anew.
-fn copy(from: &Connection, to: &Path) -> Result<(), StoreError> {
+pub(crate) fn copy(from: &Connection, to: &Path) -> Result<(), StoreError> {
     let failed = |action| move |source| StoreError::File { action, path: to.to_owned(), source };
     if to.exists() {
         return Err(StoreError::Exists("the back-up's file"));

@@ -15,7 +15,9 @@ pub mod assignments;
 pub mod audit;
 mod backup;
 pub mod configs;
+mod copy;
 pub mod credentials;
+
 mod error;
 mod migrate;
 pub mod options;
@@ -39,6 +41,7 @@ pub use api_tokens::{ApiAccess, NewApiToken};
 pub use assignments::{AssignmentChange, Override};
 pub use audit::{Actor, ActorKind, AuditEntry, AuditOrder, AuditQuery, AuditRecord};
 pub use configs::{Added, Changed, ConfigPage, ConfigRow, HistoryRow, NewRevision, RevisionRow, StoredFile};
+pub use copy::{DatabaseCopy, RESTORED_AT, RESTORED_FROM};
 pub use credentials::NewCredential;
 pub use error::StoreError;
 pub use options::{OpenOptions, Purpose};

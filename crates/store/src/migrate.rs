@@ -62,7 +62,7 @@ pub(crate) fn run(conn: &Connection, options: &OpenOptions, now: UnixMillis) -> 
 }
 
 /// The file's schema; 0 when it has none yet, an error when it is newer than this build.
-fn schema(conn: &Connection, path: &Path) -> Result<u32, StoreError> {
+pub(crate) fn schema(conn: &Connection, path: &Path) -> Result<u32, StoreError> {
     let exists = conn
         .query_row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'", [], |_| Ok(()))
         .optional()?;

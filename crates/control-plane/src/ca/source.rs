@@ -104,6 +104,13 @@ impl CertificateSource {
         }
     }
 
+    /// When the certificate in use ends, in seconds since 1970.
+    pub(crate) fn ends(&self) -> Option<i64> {
+        let current = self.current.0.load();
+        let (_, leaf) = x509_parser::parse_x509_certificate(current.cert.first()?).ok()?;
+        Some(leaf.validity().not_after.timestamp())
+    }
+
     /// TLS settings that ask this source at each handshake.
     pub(crate) fn server_config(&self, protocols: &[&[u8]]) -> Result<Arc<ServerConfig>, rustls::Error> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))

@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, watch};
 use super::client_address::TrustedProxies;
 use super::health::Readiness;
 use crate::auth::{LoginThrottle, Passwords};
+use crate::ca::CertificateSource;
 use crate::configs::Configs;
 use crate::events::Hub;
 use crate::fleet::Fleet;
@@ -38,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) proxies: TrustedProxies,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) readiness: Readiness,
+    pub(crate) public_metrics: bool,
+    pub(crate) certificates: Option<Arc<CertificateSource>>,
     pub(crate) started: Instant,
     /// Rises whenever someone may do less than before: streams then look at their caller again.
     pub(crate) less_access: watch::Sender<u64>,
@@ -50,6 +53,8 @@ pub(crate) struct Inner {
 #[derive(Debug, Clone)]
 pub(crate) struct About {
     pub(crate) version: String,
+    /// When the data was restored from a back-up, RFC 3339.
+    pub(crate) restored_at: Option<String>,
     pub(crate) ca_fingerprint: Option<String>,
     pub(crate) opamp_endpoint: String,
     pub(crate) public_url: String,

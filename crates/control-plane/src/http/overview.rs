@@ -15,7 +15,8 @@ use super::problem::ApiError;
 #[utoipa::path(get, path = "/overview", operation_id = "show_overview", tag = "server",
     responses((status = OK, description = "The figures.", body = Overview)))]
 pub(super) async fn show(State(context): State<Context>, _: Caller) -> Result<Json<Overview>, ApiError> {
-    let About { version, ca_fingerprint, opamp_endpoint, public_url, secure: _ } = context.about.clone();
+    let About { version, restored_at, ca_fingerprint, opamp_endpoint, public_url, secure: _ } =
+        context.about.clone();
     Ok(Json(Overview {
         version,
         uptime_seconds: context.started.elapsed().as_secs(),
@@ -23,6 +24,7 @@ pub(super) async fn show(State(context): State<Context>, _: Caller) -> Result<Js
         ca_fingerprint,
         opamp_endpoint,
         public_url,
+        restored_at,
         config: context.fleet.config_counts().await?,
         rollouts: rollouts(&context).await?,
         versions: context.store.version_counts(20).await?.into_iter().map(version_count).collect(),

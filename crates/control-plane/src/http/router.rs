@@ -20,7 +20,7 @@ use super::problem::ApiError;
 use super::request::MAX_BODY;
 use super::{
     agents, api_tokens, assignments, audit, configs, console, event_stream, headers, health, idempotency,
-    openapi, overview, session, tokens, users,
+    metrics, openapi, overview, session, tokens, users,
 };
 
 /// No answer takes longer, except a stream.
@@ -93,6 +93,7 @@ pub(crate) fn router(context: Context) -> Router {
         .layer(Extension(openapi::Text::of(&document)))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::show))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(console::serve)
         .layer(CompressionLayer::new().compress_when(worth_it))

@@ -99,6 +99,7 @@ async fn verify(
         (Verdict::Busy, _) => Err(ApiError::too_many(Duration::from_secs(2))),
         _ => {
             // The name that was tried may be a password typed into the wrong field.
+            context.server.handler().counters.login_failed();
             tracing::warn!(%address, "a login from {address} failed");
             Err(ApiError::wrong_login())
         }

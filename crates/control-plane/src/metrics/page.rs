@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
+use model::ConfigState;
 use opamp_server::Transport;
 use opamp_server::traffic::{Count, Flow, Reason};
 use prometheus_client::collector::Collector;
@@ -57,13 +58,21 @@ impl Snapshot {
             ("unknown", live.saturating_sub(agents.healthy + agents.unhealthy)),
         ];
         page.gauges("muster_agents_health", "Connected and silent agents, by health", "health", healths)?;
+        let configs =
+            ConfigState::ALL.map(|state| (state.as_str(), self.configs.get(&state).copied().unwrap_or(0)));
+        page.gauges("muster_agents_config", "Agents, by state of their configuration", "state", configs)?;
         let sessions = [("websocket", self.sessions[0]), ("http", self.sessions[1])];
         page.gauges("muster_opamp_sessions", "Live sessions of agents, by transport", "transport", sessions)?;
         let websockets = self.server.websockets() as u64;
         page.gauge("muster_opamp_websockets", "WebSockets that are open", websockets as f64)?;
         let enrolments = OUTCOMES.iter().zip(&self.counters.enrolments);
         let enrolments = enrolments.map(|(word, count)| (*word, count.load(Ordering::Relaxed)));
-        page.counters("muster_enrolments", "Agents that asked to be let in, by outcome", "outcome", enrolments)
+        page.counters(
+            "muster_enrolments",
+            "Agents that asked to be let in, by outcome",
+            "outcome",
+            enrolments,
+        )
     }
 
     fn messages(&self, page: &mut Page<'_>) -> fmt::Result {
@@ -102,10 +111,18 @@ impl Snapshot {
         let batch = &self.counters.batch;
         page.metric("muster_store_batch_seconds", "Time to write a batch of changes", batch)?;
         let enrolment = &self.counters.enrolment;
-        page.metric("muster_store_enrolment_seconds", "Time until an agent is enrolled, on the disk", enrolment)?;
+        page.metric(
+            "muster_store_enrolment_seconds",
+            "Time until an agent is enrolled, on the disk",
+            enrolment,
+        )?;
         let files = [("database", self.database_bytes), ("log", self.log_bytes)];
         page.gauges("muster_database_bytes", "Size of the database's files", "file", files)?;
-        page.gauge("muster_disk_free_bytes", "Room on the disk that holds the database", self.free_bytes as f64)
+        page.gauge(
+            "muster_disk_free_bytes",
+            "Room on the disk that holds the database",
+            self.free_bytes as f64,
+        )
     }
 
     fn people(&self, page: &mut Page<'_>) -> fmt::Result {
@@ -113,9 +130,18 @@ impl Snapshot {
         let failed = self.counters.logins_failed.load(Ordering::Relaxed);
         page.metric("muster_logins_failed", "Logins that failed", &ConstCounter::new(failed))?;
         if let Some(ends) = self.certificate_ends {
-            page.gauge("muster_certificate_end_seconds", "When the server's certificate ends, since 1970", ends as f64)?;
+            page.gauge(
+                "muster_certificate_end_seconds",
+                "When the server's certificate ends, since 1970",
+                ends as f64,
+            )?;
         }
-        page.gauges("muster_build_info", "The version, as a label of the value 1", "version", [(&*self.version, 1)])
+        page.gauges(
+            "muster_build_info",
+            "The version, as a label of the value 1",
+            "version",
+            [(&*self.version, 1)],
+        )
     }
 
     fn process(&self, page: &mut Page<'_>) -> fmt::Result {
@@ -161,7 +187,12 @@ impl Page<'_> {
         label: &str,
         values: impl IntoIterator<Item = (&'w str, u64)>,
     ) -> fmt::Result {
-        self.family(name, help, label, values.into_iter().map(|(word, value)| (word, ConstCounter::new(value))))
+        self.family(
+            name,
+            help,
+            label,
+            values.into_iter().map(|(word, value)| (word, ConstCounter::new(value))),
+        )
     }
 
     fn family<'w, M: EncodeMetric>(

@@ -19,11 +19,13 @@ pub(super) struct Process {
 impl Process {
     /// What cannot be found out is 0.
     pub(super) fn look() -> Self {
-        let pages = fs::read_to_string("/proc/self/statm").ok();
-        let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0);
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kibibytes =
+            kibibytes.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
         Self {
             cpu: cpu().unwrap_or_default(),
-            resident: pages * page_size(),
+            resident: kibibytes.unwrap_or(0) * 1024,
             // The listing itself has one of them open.
             open_fds: fs::read_dir("/proc/self/fd").map_or(0, |all| (all.count() as u64).saturating_sub(1)),
             max_fds: max_fds(),
@@ -34,11 +36,6 @@ impl Process {
 fn cpu() -> Option<Duration> {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
     Some(Duration::new(u64::try_from(time.tv_sec()).ok()?, u32::try_from(time.tv_nsec()).ok()?))
-}
-
-fn page_size() -> u64 {
-    let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten();
-    size.and_then(|size| u64::try_from(size).ok()).unwrap_or(4096)
 }
 
 fn max_fds() -> u64 {

@@ -1,8 +1,10 @@
 //! What the page says, gathered when it is asked for: a query of the store, a walk over the live agents, a few loads.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use model::ConfigState;
 use opamp_server::{Server, Transport};
 use store::{AgentCounts, Store, StoreError};
 
@@ -16,6 +18,7 @@ use crate::opamp::Endpoint;
 pub(crate) struct Snapshot {
     pub(super) version: String,
     pub(super) agents: AgentCounts,
+    pub(super) configs: HashMap<ConfigState, u64>,
     /// Live sessions over WebSocket and over HTTP.
     pub(super) sessions: [u64; 2],
     pub(super) server: Server<Endpoint>,
@@ -58,6 +61,7 @@ impl Snapshot {
         Ok(Self {
             version,
             agents: store.agent_counts().await?,
+            configs: store.config_counts().await?,
             sessions: sessions(server),
             server: server.clone(),
             waiting_bytes: endpoint.outgoing.waiting_bytes() as u64,

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use model::{AgentParts, ServerEpoch, SessionEpoch, Transport, UnixMillis};
@@ -21,6 +21,7 @@ use crate::clock;
 use crate::configs::Configs;
 use crate::events::Hub;
 use crate::http::TrustedProxies;
+use crate::metrics::Counters;
 
 /// When to come back while the store does not take writes (THROTTLE-3; THROTTLE-10 recommends no less).
 const RETRY_STORE: Duration = Duration::from_secs(30);
@@ -80,6 +81,7 @@ pub(crate) struct Endpoint {
     pub(crate) hub: Arc<Hub>,
     pub(crate) configs: Arc<Configs>,
     pub(crate) census: Arc<Census>,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) proxies: TrustedProxies,
     pub(crate) epoch: ServerEpoch,
     pub(crate) sessions: AtomicU64,
@@ -190,9 +192,13 @@ impl Endpoint {
             return Err(unavailable(RETRY_FULL));
         }
         let credential = agent.principal().credential.id;
+        let begun = Instant::now();
         let outcome = self.store.enrol(vec![Enrolment { credential, now, first }]).await;
         let outcome =
             outcome.map(|outcomes| outcomes.into_iter().next().unwrap_or(EnrolOutcome::NoCredential));
+        if let Ok(outcome) = outcome {
+            self.counters.enrolled(outcome, begun.elapsed());
+        }
         if counted && !matches!(outcome, Ok(EnrolOutcome::Enrolled)) {
             self.census.leave(1);
         }

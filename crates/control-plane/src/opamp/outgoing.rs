@@ -1,8 +1,9 @@
 //! What agents reported and the store does not have yet: a list of agents, each with its change. An agent that
 //! changes ten times in a second is written once. Bounded in bytes: beyond the bound agents are asked to wait.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use model::UnixMillis;
 use opamp_proto::Part;
@@ -10,6 +11,7 @@ use store::AgentWrite;
 use tokio::sync::Notify;
 
 use super::endpoint::LiveAgent;
+use crate::clock;
 
 /// So many changed agents are written before the second is over.
 pub(crate) const FULL_BATCH: usize = 5_000;
@@ -22,6 +24,8 @@ pub(crate) struct Outgoing {
     changed: Mutex<Vec<Arc<LiveAgent>>>,
     bytes: AtomicUsize,
     failing: AtomicBool,
+    /// Since when the oldest change waits, in milliseconds since 1970; 0: none does.
+    waiting_since: AtomicI64,
     full: Notify,
 }
 
@@ -45,6 +49,14 @@ impl Outgoing {
         if is_new {
             let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
             changed.push(agent.clone());
+            if changed.len() == 1 {
+                let _ = self.waiting_since.compare_exchange(
+                    0,
+                    clock::now().0,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                );
+            }
             let is_full = changed.len() == FULL_BATCH;
             drop(changed);
             if is_full {
@@ -57,6 +69,26 @@ impl Outgoing {
     pub(crate) fn drain(&self) -> Vec<AgentWrite> {
         let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
         changed.iter().filter_map(|agent| agent.data().pending().take()).map(|write| *write).collect()
+    }
+
+    /// Everything that was drained is written: only what came meanwhile waits.
+    pub(crate) fn caught_up(&self) {
+        let changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = if changed.is_empty() { 0 } else { clock::now().0 };
+        self.waiting_since.store(since, Ordering::Relaxed);
+    }
+
+    /// How long the oldest change has been waiting.
+    pub(crate) fn waiting_for(&self, now: UnixMillis) -> Duration {
+        match self.waiting_since.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            since => now.since(UnixMillis(since)),
+        }
+    }
+
+    /// How much waits, in bytes.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// These were written, or are not wanted any more.

@@ -65,7 +65,10 @@ impl WriteBehind {
         while !self.kept.is_empty() {
             let rest = self.kept.split_off(self.kept.len().min(FULL_BATCH));
             let batch = std::mem::replace(&mut self.kept, rest);
-            match self.store.write_agents(batch.clone()).await {
+            let begun = Instant::now();
+            let outcome = self.store.write_agents(batch.clone()).await;
+            self.server.handler().counters.written(begun.elapsed());
+            match outcome {
                 Ok(report) => self.written(&batch, &report),
                 Err(error) => {
                     self.failed(batch, &error);
@@ -73,6 +76,7 @@ impl WriteBehind {
                 }
             }
         }
+        self.outgoing.caught_up();
         true
     }
 

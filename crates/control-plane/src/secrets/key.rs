@@ -106,23 +106,28 @@ impl MasterKey {
         &self.bytes
     }
 
-    /// Reads the key that the database was sealed with, or makes one when it was sealed with none yet.
-    pub(crate) fn load_or_make(path: &Path, sealed_with: Option<&str>) -> Result<Self, KeyError> {
-        match (Self::load(path)?, sealed_with) {
-            (Some(key), Some(wanted)) if key.id != wanted => Err(KeyError::Other {
+    /// Reads the key that is wanted.
+    pub(crate) fn load(path: &Path, wanted: &str) -> Result<Self, KeyError> {
+        match Self::read(path)? {
+            Some(key) if key.id == wanted => Ok(key),
+            Some(key) => Err(KeyError::Other {
                 path: path.to_owned(),
                 found: key.id.clone(),
                 wanted: wanted.to_owned(),
             }),
-            (Some(key), _) => Ok(key),
-            (None, Some(wanted)) => {
-                Err(KeyError::Missing { path: path.to_owned(), key_id: wanted.to_owned() })
-            }
-            (None, None) => Self::make(path),
+            None => Err(KeyError::Missing { path: path.to_owned(), key_id: wanted.to_owned() }),
         }
     }
 
-    fn load(path: &Path) -> Result<Option<Self>, KeyError> {
+    /// Reads the key that the database was sealed with, or makes one when it was sealed with none yet.
+    pub(crate) fn load_or_make(path: &Path, sealed_with: Option<&str>) -> Result<Self, KeyError> {
+        match sealed_with {
+            Some(wanted) => Self::load(path, wanted),
+            None => Self::read(path)?.map_or_else(|| Self::make(path), Ok),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Option<Self>, KeyError> {
         let failed = |source| KeyError::File { action: "read", path: path.to_owned(), source };
         let mode = match fs::metadata(path) {
             Ok(metadata) if !metadata.is_file() => return Err(KeyError::NoFile { path: path.to_owned() }),

@@ -5,6 +5,7 @@
 
 mod access;
 mod api_errors;
+mod archive;
 mod audit;
 mod configs;
 mod console;
@@ -15,6 +16,7 @@ mod idempotency;
 mod inventory;
 mod limits;
 mod login;
+mod metrics;
 mod persistence;
 mod proxies;
 mod routes;

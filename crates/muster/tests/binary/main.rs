@@ -8,6 +8,7 @@ mod crash;
 mod dev;
 mod first_start;
 mod flags;
+mod operations;
 mod process;
 mod rollout;
 mod secrets;

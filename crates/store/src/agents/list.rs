@@ -286,13 +286,14 @@ fn counts(reader: &Reader) -> Result<AgentCounts, StoreError> {
              count(*) FILTER (WHERE {live} AND a.silent_since IS NOT NULL),
              count(*) FILTER (WHERE NOT ({live}) AND a.replaced_by IS NULL),
              count(*) FILTER (WHERE {live} AND a.healthy = 0),
+             count(*) FILTER (WHERE {live} AND a.healthy = 1),
              count(*) FILTER (WHERE NOT ({live}) AND a.replaced_by IS NOT NULL)
          FROM agent a"
     );
     let mut statement = reader.conn.prepare_cached(&sql)?;
-    let [connected, silent, disconnected, unhealthy, replaced] = statement.query_row([], |row| {
-        Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?].map(unsigned))
+    let [connected, silent, disconnected, unhealthy, healthy, replaced] = statement.query_row([], |row| {
+        Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?].map(unsigned))
     })?;
     let total = connected + silent + disconnected;
-    Ok(AgentCounts { connected, silent, disconnected, unhealthy, total, replaced })
+    Ok(AgentCounts { connected, silent, disconnected, unhealthy, healthy, total, replaced })
 }

@@ -140,6 +140,8 @@ pub struct AgentCounts {
     pub disconnected: u64,
     /// Of the connected and silent: those that report that they are not healthy.
     pub unhealthy: u64,
+    /// Of the connected and silent: those that report that they are healthy.
+    pub healthy: u64,
     /// All three states together.
     pub total: u64,
     /// Not in any of the numbers above: replaced by others.

@@ -158,8 +158,15 @@ async fn limits_out_of_range_are_moved_into_it() {
 async fn agents_are_counted_by_state_and_health() {
     let world = fleet().await;
     let counts = world.store.agent_counts().await.unwrap();
-    let expected =
-        AgentCounts { connected: 3, silent: 1, disconnected: 2, unhealthy: 1, total: 6, replaced: 0 };
+    let expected = AgentCounts {
+        connected: 3,
+        silent: 1,
+        disconnected: 2,
+        unhealthy: 1,
+        healthy: 2,
+        total: 6,
+        replaced: 0,
+    };
     assert_eq!(counts, expected);
     let empty = open().await;
     assert_eq!(empty.store.agent_counts().await.unwrap(), AgentCounts::default());
