@@ -59,7 +59,7 @@ fn room(directory: &Path) -> Finding {
     let text = format!("{} MiB are free at {}", bytes / 1024 / 1024, place.display());
     match bytes {
         ..NO_ROOM => Finding::failed(check, text, "free some room: the database cannot be written"),
-        ..LITTLE_ROOM => Finding::warning(check, text, "free some room before the database needs it"),
+        NO_ROOM..LITTLE_ROOM => Finding::warning(check, text, "free some room before the database needs it"),
         _ => Finding::ok(check, text),
     }
 }

@@ -76,7 +76,9 @@ impl Snapshot {
     }
 
     fn messages(&self, page: &mut Page<'_>) -> fmt::Result {
-        let flows: [(&str, &str, fn(&Flow) -> &Count); 6] = [
+        /// Name, help, and the count that is meant.
+        type Line = (&'static str, &'static str, fn(&Flow) -> &Count);
+        let flows: [Line; 6] = [
             ("muster_opamp_messages_received", "Messages from agents", |flow| &flow.messages_in),
             ("muster_opamp_received_bytes", "Bytes of messages from agents, unpacked", |flow| &flow.bytes_in),
             ("muster_opamp_messages_sent", "Messages to agents", |flow| &flow.messages_out),

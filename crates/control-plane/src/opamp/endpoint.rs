@@ -118,17 +118,13 @@ impl Handler for Endpoint {
 
     fn reported(&self, agent: &Arc<LiveAgent>, report: &StatusReport<'_>) {
         let state = agent.data();
-        if report.is_first() {
-            if agent.principal().credential.is_revoked() {
-                // Revoked while it was being admitted: whoever ended the others could not see it yet.
-                agent.close(CloseReason::Policy);
-            }
+        if report.is_first() && agent.principal().credential.is_revoked() {
+            // Revoked while it was being admitted: whoever ended the others could not see it yet.
+            agent.close(CloseReason::Policy);
         }
         self.configs.reported(agent, report);
-        if report.is_first() {
-            if state.was_enrolled() {
-                return;
-            }
+        if report.is_first() && state.was_enrolled() {
+            return;
         }
         let make = || self.write_of(agent, state.session(), clock::now());
         self.outgoing.push(agent, make, |write| {
