@@ -2,6 +2,9 @@
 //! [`trust`]. Every error says whether the server answered, could not be reached or could not be trusted.
 
 mod access;
+mod assignments;
+mod configs;
+mod labels;
 mod trust;
 
 use std::fmt;
@@ -74,6 +77,17 @@ impl ClientError {
             _ => None,
         }
     }
+}
+
+/// An answer with what stands around its body.
+#[derive(Debug, Clone)]
+pub struct Answer<T> {
+    /// The HTTP status.
+    pub status: u16,
+    /// The version of what it shows, for `if_match` of a later change.
+    pub tag: Option<String>,
+    /// The body.
+    pub value: T,
 }
 
 /// A stream of hints. Who hears one reads again what it shows.
@@ -244,6 +258,31 @@ impl Client {
         self.read(path, request).await
     }
 
+    /// A call whose answer is more than its body.
+    async fn exchange<B: Serialize, T: DeserializeOwned>(
+        &self,
+        (method, path): (Method, &str),
+        if_match: Option<&str>,
+        body: Option<&B>,
+    ) -> Result<Answer<T>, ClientError> {
+        let mut request = self.request(method, path).timeout(Duration::from_secs(60));
+        if let Some(tag) = if_match {
+            request = request.header("if-match", tag);
+        }
+        if let Some(body) = body {
+            self.tell(|| format!("> {}", masked(&serde_json::to_string(body).unwrap_or_default())));
+            request = request.json(body);
+        }
+        let response = self.answer(path, request).await?;
+        let status = response.status().as_u16();
+        let tag = response.headers().get("etag").and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+        let body = response.bytes().await.map_err(|e| unreachable(&self.base, &e))?;
+        self.tell(|| format!("< {}", masked(&String::from_utf8_lossy(&body))));
+        let text: &[u8] = if body.is_empty() { b"null" } else { &body };
+        let value = serde_json::from_slice(text).map_err(|e| self.unexpected(path, e.to_string()))?;
+        Ok(Answer { status, tag, value })
+    }
+
     async fn delete(&self, path: &str) -> Result<(), ClientError> {
         let request = self.request(Method::DELETE, path).timeout(Duration::from_secs(60));
         self.answer(path, request).await.map(drop)
@@ -279,6 +318,17 @@ impl Client {
         if let Some(trace) = self.trace {
             trace(&line());
         }
+    }
+}
+
+/// A path with those parameters that are there.
+pub(crate) fn with_query(path: &str, parameters: &[(&str, Option<String>)]) -> String {
+    let given = parameters
+        .iter()
+        .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={}", path_part(value))));
+    match given.collect::<Vec<_>>().join("&") {
+        query if query.is_empty() => path.to_owned(),
+        query => format!("{path}?{query}"),
     }
 }
 
@@ -357,6 +407,13 @@ mod tests {
             text,
             r#"{"items":[{"id":1,"token":"***"}],"password":"***","token":null,"username":"a"}"#
         );
+    }
+
+    #[test]
+    fn a_query_has_only_what_is_given() {
+        assert_eq!(with_query("/a", &[("x", None)]), "/a");
+        let parameters = [("x", Some("1&2".to_owned())), ("y", None), ("z", Some(String::new()))];
+        assert_eq!(with_query("/a", &parameters), "/a?x=1%262&z=");
     }
 
     #[test]

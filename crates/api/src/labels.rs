@@ -39,4 +39,7 @@ pub struct LabelOutcome {
     pub matched: u64,
     /// How many of them have other labels now.
     pub changed: u64,
+    /// How many of them would have had more than 64 labels, and keep those that they had.
+    #[serde(default)]
+    pub full: u64,
 }

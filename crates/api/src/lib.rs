@@ -17,6 +17,6 @@ pub mod tokens;
 pub mod users;
 pub mod views;
 
-pub use client::{Client, ClientError, Hints, Trust};
+pub use client::{Answer, Client, ClientError, Hints, Trust};
 pub use problem::Problem;
 pub use shown::without_user;

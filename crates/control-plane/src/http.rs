@@ -15,6 +15,7 @@ mod event_stream;
 mod headers;
 mod health;
 mod idempotency;
+mod labels;
 mod metrics;
 mod openapi;
 mod overview;
@@ -27,6 +28,7 @@ mod session;
 mod tokens;
 mod users;
 mod version;
+mod views;
 
 pub(crate) use client_address::TrustedProxies;
 pub(crate) use context::{About, Context, Inner as ContextInner, MAX_STREAMS};

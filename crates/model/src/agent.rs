@@ -6,6 +6,7 @@ use opamp_proto::{AgentCapabilities, InstanceUid, Part};
 
 use crate::attribute::Attributes;
 use crate::credential::CredentialId;
+use crate::label::Labels;
 use crate::remote_config::RemoteConfigState;
 use crate::state::{ConnectionState, Transport};
 use crate::time::UnixMillis;
@@ -83,6 +84,8 @@ pub struct AgentSummary {
     pub replaced_by: Option<InstanceUid>,
     /// The agent in whose place it came.
     pub replaces: Option<InstanceUid>,
+    /// What operators say of it.
+    pub labels: Labels,
 }
 
 /// Everything that is stored of an agent.

@@ -2,7 +2,7 @@
 //! no socket; `now` and random bytes come in as arguments. The database rows are `store`'s, the JSON shapes
 //! are `api`'s; both convert from these types.
 //!
-//! Reading order: [`attribute`] and [`selector`], [`agent`] with [`state`], [`health`], [`remote_config`] and
+//! Reading order: [`attribute`], [`label`] and [`selector`], [`agent`] with [`state`], [`health`], [`remote_config`] and
 //! [`replacement`], [`redact`]; then [`credential`], [`user`] and [`api_token`]; the small types [`time`] and [`epoch`].
 
 pub mod agent;
@@ -13,6 +13,7 @@ pub mod config;
 pub mod credential;
 pub mod epoch;
 pub mod health;
+pub mod label;
 pub mod name;
 pub mod redact;
 pub mod remote_config;
@@ -31,6 +32,7 @@ pub use attribute::{Attribute, AttributeValue, Attributes};
 pub use credential::{Credential, CredentialId, EnrolmentToken, TokenHash};
 pub use epoch::{ServerEpoch, SessionEpoch};
 pub use health::HealthTree;
+pub use label::{LabelChange, Labels};
 pub use remote_config::{RemoteConfigState, RemoteConfigStatus};
 pub use replacement::Identity;
 pub use selector::Selector;

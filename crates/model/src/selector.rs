@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::attribute::Attributes;
+use crate::label::Labels;
 
 mod parse;
 #[cfg(test)]
@@ -101,6 +102,11 @@ impl Selector {
     pub fn matches(&self, attributes: &Attributes) -> bool {
         self.requirements.iter().all(|requirement| requirement.matches(attributes))
     }
+
+    /// Whether an agent with these attributes and labels meets it. A label is one more value of its key.
+    pub fn matches_labelled(&self, attributes: &Attributes, labels: &Labels) -> bool {
+        self.requirements.iter().all(|requirement| requirement.matches_labelled(attributes, labels))
+    }
 }
 
 impl Requirement {
@@ -132,15 +138,29 @@ impl Requirement {
 
     /// Whether an agent with these attributes meets it.
     pub fn matches(&self, attributes: &Attributes) -> bool {
+        self.is_met(attributes, None)
+    }
+
+    /// Whether an agent with these attributes and labels meets it.
+    pub fn matches_labelled(&self, attributes: &Attributes, labels: &Labels) -> bool {
+        self.is_met(attributes, labels.get(&self.key).map(String::as_str))
+    }
+
+    /// `label` is one more value of the key.
+    fn is_met(&self, attributes: &Attributes, label: Option<&str>) -> bool {
         let mut values =
             attributes.iter().filter(|attribute| attribute.key == self.key).map(|one| &one.value);
+        let mut has_one_of = |texts: &[String]| {
+            label.is_some_and(|label| texts.iter().any(|text| text == label))
+                || values.any(|value| texts.iter().any(|text| value.text_is(text)))
+        };
         match &self.test {
-            Test::Is(text) => values.any(|value| value.text_is(text)),
-            Test::IsNot(text) => !values.any(|value| value.text_is(text)),
-            Test::In(texts) => values.any(|value| texts.iter().any(|text| value.text_is(text))),
-            Test::NotIn(texts) => !values.any(|value| texts.iter().any(|text| value.text_is(text))),
-            Test::Exists => values.next().is_some(),
-            Test::Missing => values.next().is_none(),
+            Test::Is(text) => has_one_of(std::slice::from_ref(text)),
+            Test::IsNot(text) => !has_one_of(std::slice::from_ref(text)),
+            Test::In(texts) => has_one_of(texts),
+            Test::NotIn(texts) => !has_one_of(texts),
+            Test::Exists => label.is_some() || values.next().is_some(),
+            Test::Missing => label.is_none() && values.next().is_none(),
         }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`options`], `store` (the handle), `writer` and `reader`, `migrate`; then what is stored:
 //! [`agents`], [`configs`], [`assignments`], [`credentials`], [`accounts`] and [`sessions`], [`api_tokens`], [`audit`],
-//! [`answers`], [`secrets`].
+//! [`answers`], [`secrets`], [`views`].
 
 pub mod accounts;
 pub mod agents;
@@ -28,13 +28,14 @@ pub mod sessions;
 mod store;
 mod value;
 mod version;
+pub mod views;
 mod writer;
 
 pub use accounts::{NewUser, UserChange};
 pub use agents::{
     AgentBinding, AgentCounts, AgentPage, AgentQuery, AgentSort, AgentWrite, AssignmentCount, Cursor,
-    EnrolOutcome, Enrolment, FailureCount, Forgotten, HealthFilter, Mark, Preview, PreviewAgent,
-    PreviewOutcome, PreviewQuery, Replaced, SessionStart, SortKey, VersionCount, WriteReport,
+    EnrolOutcome, Enrolment, FailureCount, Forgotten, HealthFilter, LabelReport, LabelTarget, Mark, Preview,
+    PreviewAgent, PreviewOutcome, PreviewQuery, Replaced, SessionStart, SortKey, VersionCount, WriteReport,
 };
 pub use answers::{Claim, KeyedRequest};
 pub use api_tokens::{ApiAccess, NewApiToken};
@@ -49,3 +50,4 @@ pub use secrets::SealedSecret;
 pub use sessions::{FIRST_LOGIN, NewSession};
 pub use store::Store;
 pub use version::Expected;
+pub use views::{NewView, ViewAdded, ViewRow};

@@ -2,13 +2,12 @@
 //! the agents.
 
 use model::assignment::{Fault, FaultKind, rollout::batch_size};
-use model::{Assignment, AssignmentId, AssignmentState, ConfigId, RevisionId, Selector};
+use model::{Assignment, AssignmentId, AssignmentState, ConfigId, LabelChange, Labels, RevisionId, Selector};
 use opamp_proto::InstanceUid;
 use opamp_server::Server;
 use serde_json::{Value, json};
-use store::{AssignmentChange, AuditEntry, Override, StoreError};
+use store::{AssignmentChange, AuditEntry, LabelReport, LabelTarget, Override, StoreError};
 
-use super::plan::Labels;
 use super::{Configs, Plan};
 use crate::clock;
 use crate::opamp::Endpoint;
@@ -252,14 +251,34 @@ impl Configs {
         Ok(was_pinned)
     }
 
-    /// Labels of agents are others now; they are written already.
-    pub(crate) async fn labelled(&self, server: &Server<Endpoint>, labels: Vec<(InstanceUid, Labels)>) {
+    /// Changes labels of agents, and what follows for them.
+    pub(crate) async fn label(
+        &self,
+        server: &Server<Endpoint>,
+        target: LabelTarget,
+        change: LabelChange,
+        entry: AuditEntry,
+    ) -> Result<LabelReport, StoreError> {
         let _changing = self.changing.lock().await;
-        let uids: Vec<_> = labels.iter().map(|(uid, _)| *uid).collect();
-        let mut next = Plan::clone(&self.plan());
-        next.label(labels);
-        self.set_plan(next);
-        self.decide_some(server, &uids);
+        let report = self.store.label_agents(target, change, entry).await?;
+        if !report.changed.is_empty() {
+            let uids: Vec<_> = report.changed.iter().map(|(uid, _)| *uid).collect();
+            let mut next = Plan::clone(&self.plan());
+            next.label(report.changed.iter().cloned());
+            self.set_plan(next);
+            self.decide_some(server, &uids);
+        }
+        Ok(report)
+    }
+
+    /// Agents were forgotten, and their labels with them.
+    pub(crate) async fn forget_labels(&self, uids: &[InstanceUid]) {
+        let _changing = self.changing.lock().await;
+        if self.plan().has_labels(uids) {
+            let mut next = Plan::clone(&self.plan());
+            next.label(uids.iter().map(|uid| (*uid, Labels::new())));
+            self.set_plan(next);
+        }
     }
 
     /// Writes a change of an assignment and takes it over.

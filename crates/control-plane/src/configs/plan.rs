@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use model::assignment::{Desired, desired, desired::order};
 use model::config::{ConfigFile, ConfigFiles};
-use model::{Assignment, AssignmentId, Attribute, Attributes, Grant, RevisionId};
+use model::{Assignment, AssignmentId, Attributes, Grant, Labels, RevisionId};
 use opamp_proto::InstanceUid;
 use opamp_proto::server::ConfigOffer;
 use opamp_proto::wire::{AgentConfigFile, AgentConfigMap};
@@ -41,9 +41,6 @@ pub(crate) struct Plan {
     empty: Arc<ConfigOffer>,
 }
 
-/// An agent's labels, by their keys.
-pub(crate) type Labels = std::collections::BTreeMap<String, String>;
-
 impl Plan {
     /// Reads it all.
     pub(crate) async fn load(store: &Store) -> Result<Self, StoreError> {
@@ -62,6 +59,8 @@ impl Plan {
         }
         plan.grants = grants.into_iter().map(|(id, grants)| (id, Arc::new(grants))).collect();
         plan.overrides = Arc::new(store.overrides().await?.into_iter().map(|one| (one.uid, one)).collect());
+        let labels = store.labels_all().await?.into_iter();
+        plan.labels = Arc::new(labels.map(|(uid, labels)| (uid, Arc::new(labels))).collect());
         plan.set_assignments(store.assignments().await?);
         plan.learn(store).await?;
         Ok(plan)
@@ -101,9 +100,11 @@ impl Plan {
 
     /// The assignment that decides about an agent with these attributes, unless it is pinned.
     pub(crate) fn winner(&self, uid: InstanceUid, attributes: &Attributes) -> Option<AssignmentId> {
-        let labelled = self.labels.get(&uid).map(|labels| with_labels(attributes, labels));
-        let attributes = labelled.as_ref().unwrap_or(attributes);
-        self.assignments.iter().find(|one| one.selector.matches(attributes)).map(|one| one.id)
+        let matches = |one: &&Assignment| match self.labels.get(&uid) {
+            Some(labels) => one.selector.matches_labelled(attributes, labels),
+            None => one.selector.matches(attributes),
+        };
+        self.assignments.iter().find(matches).map(|one| one.id)
     }
 
     /// What an agent is to run about which this assignment decides.
@@ -193,6 +194,11 @@ impl Plan {
         }
     }
 
+    /// Whether any of these agents has labels.
+    pub(crate) fn has_labels(&self, uids: &[InstanceUid]) -> bool {
+        uids.iter().any(|uid| self.labels.contains_key(uid))
+    }
+
     /// Labels agents. No labels at all: takes them away.
     pub(crate) fn label(&mut self, labelled: impl IntoIterator<Item = (InstanceUid, Labels)>) {
         let all = Arc::make_mut(&mut self.labels);
@@ -203,14 +209,6 @@ impl Plan {
             }
         }
     }
-}
-
-/// Labels are further values of their keys.
-fn with_labels(attributes: &Attributes, labels: &Labels) -> Attributes {
-    let mut both = attributes.clone();
-    let labels = labels.iter().map(|(key, value)| Attribute::new(key.as_str(), value.as_str().into()));
-    both.non_identifying.extend(labels);
-    both
 }
 
 /// The files as they were checked when they were stored.

@@ -1,6 +1,5 @@
 //! One row of the list as JSON: the store's row, and over it what memory knows better.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::agents::{AgentConfig, AgentSummary, RemoteConfig};
@@ -26,6 +25,7 @@ pub(super) fn summary(row: model::AgentSummary, live: Option<&Arc<LiveAgent>>) -
         capabilities,
         replaced_by,
         replaces,
+        labels,
     } = row;
     let AgentFacts { name, namespace, version, instance_id, host, host_id: _, os } = facts;
     let peer_address =
@@ -50,7 +50,7 @@ pub(super) fn summary(row: model::AgentSummary, live: Option<&Arc<LiveAgent>>) -
         capabilities: capabilities.names().map(str::to_owned).collect(),
         replaced_by: replaced_by.map(|uid| uid.to_string()),
         replaces: replaces.map(|uid| uid.to_string()),
-        labels: BTreeMap::new(),
+        labels,
         config: AgentConfig::default(),
     }
 }

@@ -109,6 +109,7 @@ pub(super) async fn forget(
     let uid = instance_uid(&uid)?;
     match context.fleet.forget(uid, caller.entry("agent.forget", format!("agent/{uid}"))).await? {
         Forgotten::Done => {
+            context.configs.forget_labels(&[uid]).await;
             tracing::info!(agent = %uid, user = %caller.name(), "agent {uid} was forgotten");
             Ok(StatusCode::NO_CONTENT)
         }
@@ -123,6 +124,6 @@ pub(super) fn instance_uid(text: &str) -> Result<InstanceUid, ApiError> {
     text.parse().map_err(|error: opamp_proto::uid::InvalidUid| ApiError::parameter("uid", error.to_string()))
 }
 
-fn unknown(uid: InstanceUid) -> ApiError {
+pub(super) fn unknown(uid: InstanceUid) -> ApiError {
     ApiError::not_found(format!("there is no agent {uid}"))
 }

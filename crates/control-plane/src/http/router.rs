@@ -20,7 +20,7 @@ use super::problem::ApiError;
 use super::request::MAX_BODY;
 use super::{
     agents, api_tokens, assignments, audit, configs, console, event_stream, headers, health, idempotency,
-    metrics, openapi, overview, session, tokens, users,
+    labels, metrics, openapi, overview, session, tokens, users, views,
 };
 
 /// No answer takes longer, except a stream.
@@ -34,6 +34,10 @@ fn resources() -> OpenApiRouter<Context> {
         .routes(routes!(overview::show))
         .routes(routes!(agents::list))
         .routes(routes!(agents::show, agents::forget))
+        .routes(routes!(labels::replace))
+        .routes(routes!(labels::change))
+        .routes(routes!(views::list, views::create))
+        .routes(routes!(views::remove))
         .routes(routes!(configs::list, configs::create))
         .routes(routes!(configs::import))
         .routes(routes!(configs::check_draft))

@@ -34,6 +34,7 @@ async fn turn(tasks: &Tasks) -> Result<(), StoreError> {
                 gone.len()
             );
             tasks.census.leave(gone.len() as u64);
+            tasks.configs.forget_labels(&gone).await;
             tasks.hub.changed(gone);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -55,6 +55,23 @@ fn a_key_with_two_values_is_equal_to_both() {
 }
 
 #[test]
+fn a_label_is_one_more_value_of_its_key() {
+    let labels =
+        [("zone", "c"), ("team", "ops")].map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let check = |text: &str, expected: bool| {
+        let selector = Selector::parse(text).unwrap();
+        assert_eq!(selector.matches_labelled(&agent(), &labels), expected, "{text}");
+    };
+    check("zone=a,zone=c,team=ops,service.name=otelcol", true);
+    check("zone!=c", false);
+    check("zone in (c, d),team notin (dev)", true);
+    check("team", true);
+    check("!team", false);
+    check("zone notin (d)", true);
+    check("ready=true,!nowhere", true);
+}
+
+#[test]
 fn no_requirement_is_everything() {
     check("", true);
     check("  ", true);

@@ -2,12 +2,13 @@
 //! report of what is known already writes nothing but its session.
 
 use model::credential::{self, Validity};
-use model::{AgentParts, CredentialId, UnixMillis};
-use opamp_proto::Part;
+use model::{AgentParts, CredentialId, Labels, UnixMillis};
+use opamp_proto::{InstanceUid, Part};
 
 use super::attributes;
 use super::enrol::{EnrolOutcome, Enrolment};
 use super::hot::Hot;
+use super::labels;
 use super::pending::Pending;
 use super::replace;
 use super::report::{self, Described};
@@ -136,7 +137,7 @@ fn apply(db: &mut Db<'_>, report: &mut WriteReport, write: &AgentWrite) -> Resul
     let mut next = stored.hot.clone();
     next.take(write);
     let went = next.disconnected_at.is_some() && stored.hot.disconnected_at.is_none();
-    let parts = apply_parts(db, stored.id, &write.parts)?;
+    let parts = apply_parts(db, (stored.id, write.uid), &write.parts)?;
     if next.differs(&stored.hot) {
         next.last_seen = next.last_seen.max(write.last_seen);
         db.statements.update_hot(stored.id, &next)?;
@@ -155,26 +156,38 @@ fn apply(db: &mut Db<'_>, report: &mut WriteReport, write: &AgentWrite) -> Resul
 }
 
 /// Writes parts that differ from the stored ones; whether any did.
-fn apply_parts(db: &mut Db<'_>, id: i64, parts: &AgentParts) -> Result<bool, StoreError> {
+fn apply_parts(
+    db: &mut Db<'_>,
+    (id, uid): (i64, InstanceUid),
+    parts: &AgentParts,
+) -> Result<bool, StoreError> {
     let mut changed = false;
     for (part, bytes) in parts.iter() {
         if part == Part::Description {
             let Described::Otherwise(old) = report::other_description(db, id, bytes)? else { continue };
-            description_changed(db, id, old.as_deref(), bytes)?;
+            description_changed(db, (id, uid), old.as_deref(), bytes)?;
         }
         changed |= report::update(db, id, part, bytes)?;
     }
     Ok(changed)
 }
 
-fn description_changed(db: &mut Db<'_>, id: i64, old: Option<&[u8]>, new: &[u8]) -> Result<(), StoreError> {
+fn description_changed(
+    db: &mut Db<'_>,
+    (id, uid): (i64, InstanceUid),
+    old: Option<&[u8]>,
+    new: &[u8],
+) -> Result<(), StoreError> {
     let (before, after) = (attributes::decode(old), attributes::decode(Some(new)));
     let facts = attributes::short_facts(&after);
     if old.is_none() || attributes::short_facts(&before) != facts {
         db.statements.update_facts(id, &facts)?;
     }
     let (before, after) = (attributes::index_rows(&before), attributes::index_rows(&after));
-    for (key, value) in before.iter().filter(|row| after.binary_search(row).is_err()) {
+    let mut gone = before.iter().filter(|row| after.binary_search(row).is_err()).peekable();
+    // A label of the same key and value keeps the agent in the index.
+    let labels = if gone.peek().is_some() { labels::of(db.conn, uid)? } else { Labels::new() };
+    for (key, value) in gone.filter(|(key, value)| labels.get(*key).is_none_or(|label| label != value)) {
         let key = db.caches.key_id(db.conn, key)?;
         db.pending.index.remove(key, value, id);
     }

@@ -4,8 +4,8 @@ use model::UnixMillis;
 use opamp_proto::InstanceUid;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::attributes;
 use super::pending::Pending;
+use super::{attributes, labels};
 use crate::audit::{self, AuditEntry};
 use crate::error::StoreError;
 use crate::store::Store;
@@ -97,6 +97,7 @@ fn remove(db: &mut Db<'_>, agents: &[(i64, InstanceUid)]) -> Result<(), StoreErr
     Pending::flush(db)?;
     for (id, uid) in agents {
         remove_report(db, *id)?;
+        labels::remove_all(db, (*id, *uid))?;
         remove_row(db.conn, *uid)?;
     }
     Ok(())

@@ -9,6 +9,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
 use super::cursor::{Cursor, Place};
+use super::labels;
 use super::query::{AgentCounts, AgentPage, AgentQuery, AgentSort, HealthFilter, SortKey};
 use super::row::{self, COLUMNS, FROM};
 use super::select::Selected;
@@ -54,7 +55,9 @@ fn page(reader: &Reader, query: &AgentQuery) -> Result<AgentPage, StoreError> {
 
 fn summary(conn: &Connection, id: i64, epoch: u64) -> Result<AgentSummary, StoreError> {
     let mut statement = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {FROM} WHERE a.id = ?1"))?;
-    statement.query_row([id], |row| Ok(row::summary(row, epoch)))?
+    let mut summary = statement.query_row([id], |row| Ok(row::summary(row, epoch)))??;
+    summary.labels = labels::of(conn, summary.uid)?;
+    Ok(summary)
 }
 
 /// Shows every agent of the question to `best`.

@@ -2,12 +2,13 @@
 
 use model::agent::CredentialRef;
 use model::{
-    AgentDetail, AgentFacts, AgentParts, AgentSummary, ConnectionState, CredentialId, RemoteConfigState,
-    RemoteConfigStatus, Transport, UnixMillis,
+    AgentDetail, AgentFacts, AgentParts, AgentSummary, ConnectionState, CredentialId, Labels,
+    RemoteConfigState, RemoteConfigStatus, Transport, UnixMillis,
 };
 use opamp_proto::{AgentCapabilities, InstanceUid, Part};
 use rusqlite::{OptionalExtension, Row};
 
+use super::labels;
 use crate::error::StoreError;
 use crate::reader::Reader;
 use crate::store::Store;
@@ -34,7 +35,7 @@ pub(super) const COLUMN_COUNT: usize = 24;
 /// Where [`COLUMNS`] come from.
 pub(super) const FROM: &str = "agent a LEFT JOIN server_start s ON s.epoch = a.owner_epoch";
 
-/// The summary of a row that begins with [`COLUMNS`].
+/// The summary of a row that begins with [`COLUMNS`], without its labels.
 pub(super) fn summary(row: &Row<'_>, epoch: u64) -> Result<AgentSummary, StoreError> {
     let ended = end_of_session(row, epoch)?;
     let state = match (ended, value::optional_millis(row, 3)?) {
@@ -66,6 +67,7 @@ pub(super) fn summary(row: &Row<'_>, epoch: u64) -> Result<AgentSummary, StoreEr
         capabilities: AgentCapabilities::from_bits(unsigned(row.get(9)?)),
         replaced_by: value::optional_uid(row.get(22)?)?,
         replaces: value::optional_uid(row.get(23)?)?,
+        labels: Labels::new(),
     })
 }
 
@@ -136,7 +138,9 @@ fn detail(reader: &Reader, uid: InstanceUid) -> Result<Option<AgentDetail>, Stor
     );
     let mut statement = reader.conn.prepare_cached(&sql)?;
     let found = statement.query_row([uid.as_bytes()], |row| Ok(detail_of(row, reader.epoch))).optional()?;
-    found.transpose()
+    let Some(mut found) = found.transpose()? else { return Ok(None) };
+    found.summary.labels = labels::of(&reader.conn, uid)?;
+    Ok(Some(found))
 }
 
 fn detail_of(row: &Row<'_>, epoch: u64) -> Result<AgentDetail, StoreError> {

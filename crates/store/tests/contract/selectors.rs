@@ -1,12 +1,12 @@
 //! A selector finds the same agents in the database as in memory.
 
 use model::selector::{Requirement, Test};
-use model::{Attribute, AttributeValue, Attributes, Selector};
+use model::{Attribute, AttributeValue, Attributes, LabelChange, Labels, Selector};
 use opamp_proto::Part;
 use proptest::prelude::*;
-use store::{AgentQuery, AgentWrite, Enrolment};
+use store::{AgentQuery, AgentWrite, Enrolment, LabelTarget};
 
-use super::world::{NOW, World, description_of, open, uid, with_part};
+use super::world::{NOW, World, description_of, entry, open, uid, with_part};
 
 const KEYS: [&str; 5] = ["service.name", "host.name", "env", "pid", "never used"];
 
@@ -55,20 +55,31 @@ async fn selected(world: &World, selector: &Selector) -> Vec<u8> {
     found
 }
 
+async fn enrol(world: &World, agents: impl Iterator<Item = (u8, &Attributes)>) {
+    let enrol = |(n, attributes): (u8, &Attributes)| Enrolment {
+        credential: world.credential,
+        now: NOW,
+        first: described(world.session(n, 1, NOW), attributes),
+    };
+    world.store.enrol(agents.map(enrol).collect()).await.unwrap();
+}
+
 fn described(write: AgentWrite, attributes: &Attributes) -> AgentWrite {
     with_part(write, Part::Description, &description_of(attributes.clone()))
+}
+
+/// Labels of the keys and texts that attributes have too.
+fn labels() -> impl Strategy<Value = Labels> {
+    let text = prop::sample::select(vec!["a", "b", "", "1", "true", "%", "c"]).prop_map(str::to_owned);
+    let key = prop::sample::select(&KEYS[..4]).prop_map(str::to_owned);
+    prop::collection::btree_map(key, text, 0..3)
 }
 
 /// Enrols the agents as they were first, changes their descriptions, and asks every selector both times.
 async fn compare(fleet: Vec<(Attributes, Attributes)>, selectors: Vec<Selector>) {
     let world = open().await;
     let numbered = || (1u8..).zip(&fleet);
-    let enrol = |(n, (first, _)): (u8, &(Attributes, Attributes))| Enrolment {
-        credential: world.credential,
-        now: NOW,
-        first: described(world.session(n, 1, NOW), first),
-    };
-    world.store.enrol(numbered().map(enrol).collect()).await.unwrap();
+    enrol(&world, numbered().map(|(n, (first, _))| (n, first))).await;
     for round in 0..2 {
         for selector in &selectors {
             let expected: Vec<_> = numbered()
@@ -82,8 +93,55 @@ async fn compare(fleet: Vec<(Attributes, Attributes)>, selectors: Vec<Selector>)
     }
 }
 
+/// An agent through its life: attributes and labels as they come one after the other.
+type Life = ((Attributes, Labels), (Attributes, Labels));
+
+/// Enrols and labels agents, changes both in turn, and asks every selector after each change.
+async fn compare_labelled(fleet: Vec<Life>, selectors: Vec<Selector>) {
+    let world = open().await;
+    let numbered = || (1u8..).zip(&fleet);
+    enrol(&world, numbered().map(|(n, ((first, _), _))| (n, first))).await;
+    let none = Labels::new();
+    for round in 0..5 {
+        let now = |life: &Life| -> (Attributes, Labels) {
+            let ((first, first_labels), (second, second_labels)) = life.clone();
+            match round {
+                0 => (first, none.clone()),
+                1 => (first, first_labels),
+                2 => (second, first_labels),
+                3 => (second, second_labels),
+                _ => (second, none.clone()),
+            }
+        };
+        for (n, life) in numbered() {
+            let (attributes, labels) = now(life);
+            let change = described(world.write(n), &attributes);
+            world.store.write_agents(vec![change]).await.unwrap();
+            let change = LabelChange::replacing(labels).unwrap();
+            world.store.label_agents(LabelTarget::Agents(vec![uid(n)]), change, entry()).await.unwrap();
+        }
+        for selector in &selectors {
+            let meets = |life: &Life| {
+                let (attributes, labels) = now(life);
+                selector.matches_labelled(&attributes, &labels)
+            };
+            let expected: Vec<_> = numbered().filter(|(_, life)| meets(life)).map(|(n, _)| n).collect();
+            assert_eq!(selected(&world, selector).await, expected, "{selector} in round {round}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_selector_over_attributes_and_labels_means_the_same_in_memory_and_in_the_database(
+        fleet in prop::collection::vec(((attributes(), labels()), (attributes(), labels())), 1..6),
+        selectors in prop::collection::vec(selector(), 1..12),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(compare_labelled(fleet, selectors));
+    }
 
     #[test]
     fn s5_a_selector_means_the_same_in_memory_and_in_the_database(
