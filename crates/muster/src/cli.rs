@@ -10,6 +10,14 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::bench;
 use crate::logging::LogFormat;
 
+mod assignments;
+mod configs;
+mod fleet;
+
+pub(crate) use assignments::*;
+pub(crate) use configs::*;
+pub(crate) use fleet::*;
+
 /// Control plane for OpAMP agents
 #[derive(Debug, Parser)]
 #[command(name = "muster", version, max_term_width = 100, arg_required_else_help = true)]
@@ -59,8 +67,16 @@ pub(crate) enum Command {
     Login(LoginArgs),
     /// End the session of the current context and forget it
     Logout(Connection),
-    /// List agents, or show one
+    /// Agents: list, show, label, pin to a configuration
     Agents(AgentsArgs),
+    /// Configurations and their revisions
+    Configs(ConfigsArgs),
+    /// Which agents get which configuration, and rollouts
+    Assignments(AssignmentsArgs),
+    /// Labels of many agents at once
+    Labels(LabelsArgs),
+    /// Saved queries of the list of agents
+    Views(ViewsArgs),
     /// Enrolment tokens: what agents connect with
     Tokens(TokensArgs),
     /// Users: who may sign in
@@ -217,6 +233,12 @@ pub(crate) enum AgentsVerb {
     List(AgentsList),
     /// Show one agent in full
     Show(AgentsShow),
+    /// Set and remove labels of an agent
+    Label(AgentsLabel),
+    /// Pin an agent to a revision, whatever is assigned to it
+    Override(AgentsOverride),
+    /// Let an agent follow its assignments again
+    Unset(AgentsUnset),
 }
 
 /// `muster agents list`.
@@ -234,6 +256,13 @@ pub(crate) struct AgentsList {
     /// Only agents of this health: healthy, unhealthy or unknown
     #[arg(long, value_name = "HEALTH")]
     pub(crate) health: Option<String>,
+    /// Only agents whose configuration is in this state: in sync, offered, applying, failed, drifted, not configurable
+    /// or unmanaged
+    #[arg(long, value_name = "STATE")]
+    pub(crate) config_state: Option<String>,
+    /// Only agents that are given this configuration
+    #[arg(long, value_name = "NAME")]
+    pub(crate) config: Option<String>,
     /// Also agents that others have replaced
     #[arg(long)]
     pub(crate) replaced: bool,
@@ -347,6 +376,17 @@ pub(crate) struct CompletionArgs {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Whether a change is made, asked about, or only shown.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Consent {
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Show what would be done and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// How to print.

@@ -2,12 +2,20 @@
 
 mod agents;
 mod api_tokens;
+mod apply;
 mod archive;
+mod assignments;
 mod audit;
+mod configs;
+mod consent;
 mod doctor;
+mod files;
+mod labels;
 mod login;
+mod rollout;
 mod tokens;
 mod users;
+mod views;
 
 use clap::CommandFactory;
 use tokio::runtime::Runtime;
@@ -19,11 +27,15 @@ use crate::output;
 pub(crate) use agents::agents;
 pub(crate) use api_tokens::api_tokens;
 pub(crate) use archive::{backup, restore};
+pub(crate) use assignments::assignments;
 pub(crate) use audit::audit;
+pub(crate) use configs::configs;
 pub(crate) use doctor::doctor;
+pub(crate) use labels::labels;
 pub(crate) use login::{login, logout};
 pub(crate) use tokens::tokens;
 pub(crate) use users::{passwd, users};
+pub(crate) use views::views;
 
 /// A runtime for one command.
 fn runtime() -> Result<Runtime, Failure> {

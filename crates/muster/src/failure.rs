@@ -4,6 +4,9 @@
 use std::process::ExitCode;
 
 use api::ClientError;
+use api::configs::ConfigProblem;
+
+use crate::output;
 
 /// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +16,7 @@ pub(crate) struct Failure {
     hint: Option<String>,
 }
 
-/// Exit codes. 5 (partly done) and 6 (timed out) belong to commands that act on many things or wait for agents.
+/// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     /// It did not work.
@@ -24,6 +27,10 @@ pub(crate) enum Code {
     NotFound = 3,
     /// It is not allowed, or nobody is logged in.
     Refused = 4,
+    /// Some of it is done: some items failed, or a rollout stopped.
+    Partly = 5,
+    /// The time to wait is over; what was asked for goes on.
+    TimedOut = 6,
 }
 
 impl Failure {
@@ -47,6 +54,17 @@ impl Failure {
             cause = next.source();
         }
         Self::new(Code::Failed, message)
+    }
+
+    /// Files of a configuration that are not accepted: the first error, and how many more there are.
+    pub(crate) fn of_problems(problems: &[ConfigProblem]) -> Self {
+        let errors: Vec<_> = problems.iter().filter(|one| one.severity == "error").collect();
+        let first = errors.first().map_or_else(String::new, |one| output::problem(one));
+        let failure = Self::new(Code::Usage, first);
+        match errors.len() {
+            0 | 1 => failure,
+            count => failure.hint(format!("And {} more: muster configs check -f PATH shows all.", count - 1)),
+        }
     }
 
     /// A setting that makes no sense.
@@ -74,11 +92,17 @@ impl std::fmt::Display for Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let message = error.to_string();
+        if let ClientError::Problem(problem) = &error
+            && !problem.problems.is_empty()
+        {
+            return Self::of_problems(&problem.problems);
+        }
         match &error {
             ClientError::Problem(problem) => match problem.status {
                 401 => Self::new(Code::Refused, message).hint("Run: muster login <url>"),
                 403 => Self::new(Code::Refused, message),
                 404 => Self::new(Code::NotFound, message),
+                412 => Self::new(Code::Failed, message).hint("Look at it again, then repeat the command."),
                 400 | 422 => Self::new(Code::Usage, message),
                 _ => Self::new(Code::Failed, message),
             },

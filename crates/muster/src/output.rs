@@ -3,6 +3,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use api::configs::ConfigProblem;
 use comfy_table::{ContentArrangement, Table};
 use serde::Serialize;
 use serde_json::Value;
@@ -55,6 +56,18 @@ pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) 
     // Each cell has a space on both sides; the first one would only shift everything.
     let lines = table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned());
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A problem of a file as compilers write it: `file:line:column: severity: message`.
+pub(crate) fn problem(problem: &ConfigProblem) -> String {
+    let ConfigProblem { file, line, column, severity, message } = problem;
+    let file = if file.is_empty() { "(unnamed)".to_owned() } else { safe(file) };
+    let place = match (line, column) {
+        (0, _) => file,
+        (line, 0) => format!("{file}:{line}"),
+        (line, column) => format!("{file}:{line}:{column}"),
+    };
+    format!("{place}: {severity}: {}", safe(message))
 }
 
 /// Text of an agent's as one line that a terminal can be trusted with: no control characters, nothing that turns

@@ -1,9 +1,9 @@
 //! `muster agents`.
 
-use api::agents::{AgentDetail, AgentPage, AgentQuery, AgentSummary, Attribute, Health};
+use api::agents::{AgentConfig, AgentDetail, AgentPage, AgentQuery, AgentSummary, Attribute, Health};
 use api::{Client, ClientError};
 
-use super::runtime;
+use super::{labels, runtime};
 use crate::cli::{AgentsArgs, AgentsList, AgentsShow, AgentsVerb};
 use crate::context::client;
 use crate::failure::{Code, Failure};
@@ -18,6 +18,9 @@ pub(crate) fn agents(args: AgentsArgs, debug: bool) -> Result<(), Failure> {
     match args.verb {
         AgentsVerb::List(args) => runtime.block_on(list(args, debug)),
         AgentsVerb::Show(args) => runtime.block_on(show(args, debug)),
+        AgentsVerb::Label(args) => runtime.block_on(labels::label(args, debug)),
+        AgentsVerb::Override(args) => runtime.block_on(labels::pin(args, debug)),
+        AgentsVerb::Unset(args) => runtime.block_on(labels::unpin(args, debug)),
     }
 }
 
@@ -39,19 +42,28 @@ async fn list(args: AgentsList, debug: bool) -> Result<(), Failure> {
     }
 }
 
-/// All pages, up to the limit.
 async fn fetch(client: &Client, args: &AgentsList) -> Result<AgentPage, Failure> {
-    let limit = args.limit.unwrap_or(u32::MAX);
-    let mut query = AgentQuery {
+    let query = AgentQuery {
         selector: args.selector.clone(),
         q: args.query.clone(),
         state: args.state.clone(),
         health: args.health.clone(),
+        config_state: args.config_state.clone(),
+        config: args.config.clone(),
         replaced: args.replaced.then_some(true),
         sort: args.sort.clone(),
-        limit: Some(limit.min(PAGE)),
         ..Default::default()
     };
+    every_agent(client, query, args.limit.unwrap_or(u32::MAX)).await
+}
+
+/// All pages, up to the limit.
+pub(super) async fn every_agent(
+    client: &Client,
+    mut query: AgentQuery,
+    limit: u32,
+) -> Result<AgentPage, Failure> {
+    query.limit = Some(limit.min(PAGE));
     let mut all = client.agents(&query).await.map_err(wrong_parameter)?;
     while all.next_cursor.is_some() && all.items.len() < limit as usize {
         query.cursor = all.next_cursor.take();
@@ -96,10 +108,19 @@ fn row(agent: &AgentSummary) -> Vec<String> {
         text(&agent.host),
         agent.state.clone(),
         health_word(agent.healthy).to_owned(),
-        agent.remote_config.as_ref().map_or("-", |config| config.status.as_str()).to_owned(),
+        config_text(&agent.config),
         text(&agent.last_seen),
         agent.instance_uid.clone(),
     ]
+}
+
+/// What an agent is given and how far it is with it.
+fn config_text(config: &AgentConfig) -> String {
+    match (&config.config, config.revision) {
+        (Some(name), Some(revision)) => format!("{} {revision} {}", safe(name), config.state),
+        _ if config.state.is_empty() => "-".to_owned(),
+        _ => config.state.clone(),
+    }
 }
 
 const fn health_word(healthy: Option<bool>) -> &'static str {
@@ -118,7 +139,7 @@ async fn show(args: AgentsShow, debug: bool) -> Result<(), Failure> {
 }
 
 /// Completes the beginning of an instance_uid.
-async fn whole_uid(client: &Client, text: &str) -> Result<String, Failure> {
+pub(super) async fn whole_uid(client: &Client, text: &str) -> Result<String, Failure> {
     if text.len() == 36 {
         return Ok(text.to_lowercase());
     }
@@ -157,6 +178,10 @@ fn page(agent: &AgentDetail) -> String {
     add("first seen", agent.first_seen.clone());
     add("token", agent.credential.as_ref().map(|token| format!("{} (id {})", token.label, token.id)));
     add("capabilities", Some(head.capabilities.join(", ")));
+    add("labels", Some(labels::labels_text(&head.labels)).filter(|text| !text.is_empty()));
+    let pinned = if head.config.pinned { " (pinned)" } else { "" };
+    add("config", Some(config_text(&head.config) + pinned));
+    add("config reason", head.config.reason.clone());
     let config = agent.remote_config_status.as_ref();
     add("remote config", config.map(|config| with_error(&config.status, config.error.as_deref())));
     add("replaces", head.replaces.clone());
@@ -169,6 +194,15 @@ fn page(agent: &AgentDetail) -> String {
     lines.push("\nattributes".to_owned());
     let description = &agent.description;
     lines.extend(description.identifying.iter().chain(&description.non_identifying).map(attribute_line));
+    for drift in agent.drift.iter().flatten() {
+        let runs = drift.effective.as_deref().unwrap_or("nothing");
+        lines.push(format!(
+            "\ndrift at {}: given {}, runs {}",
+            safe(&drift.path),
+            safe(&drift.offered),
+            safe(runs)
+        ));
+    }
     for file in agent.effective_config.iter().flat_map(|config| &config.files) {
         lines.push(format!("\neffective config {:?} ({})", file.name, safe(&file.content_type)));
         lines.extend(file.body.lines().map(|line| format!("  {}", safe(line))));

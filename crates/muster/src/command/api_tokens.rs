@@ -2,8 +2,8 @@
 
 use api::api_tokens::{ApiToken, NewApiToken};
 
+use super::consent::confirm;
 use super::runtime;
-use super::tokens::confirm;
 use crate::cli::access::{ApiTokensArgs, ApiTokensCreate, ApiTokensList, ApiTokensRevoke, ApiTokensVerb};
 use crate::context::client;
 use crate::failure::{Code, Failure};

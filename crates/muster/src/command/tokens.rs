@@ -1,9 +1,8 @@
 //! `muster tokens`.
 
-use std::io::{self, BufRead, IsTerminal, Write};
-
 use api::tokens::{NewToken, Token};
 
+use super::consent::confirm;
 use super::runtime;
 use crate::cli::{TokensArgs, TokensCreate, TokensList, TokensRevoke, TokensVerb};
 use crate::context::client;
@@ -82,19 +81,4 @@ async fn revoke(args: TokensRevoke, debug: bool) -> Result<(), Failure> {
     }
     client.revoke_token(&args.id).await?;
     output::line(&format!("Token {} is revoked.", args.id))
-}
-
-/// Asks on the terminal; without one nothing is changed.
-pub(super) fn confirm(question: &str) -> Result<(), Failure> {
-    if !io::stdin().is_terminal() {
-        return Err(Failure::new(Code::Usage, question).hint("There is no terminal to ask: add --yes."));
-    }
-    let mut err = io::stderr().lock();
-    let _ = write!(err, "{question}\nGo on? [y/N] ").and_then(|()| err.flush());
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).map_err(|error| Failure::of(&error))?;
-    match answer.trim() {
-        "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::new(Code::Failed, "nothing was changed")),
-    }
 }

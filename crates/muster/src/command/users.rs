@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Read};
 use api::session::PasswordChange;
 use api::users::{Account, AccountChange, NewAccount, NewPassword};
 
+use super::consent::confirm;
 use super::runtime;
-use super::tokens::confirm;
 use crate::cli::access::{PasswdArgs, UsersArgs, UsersCreate, UsersList, UsersRm, UsersSet, UsersVerb};
 use crate::context::client;
 use crate::failure::{Code, Failure};
