@@ -29,8 +29,8 @@ export const ROLES: Role[] = ['viewer', 'operator', 'admin'];
 /** What each role may do, for the forms that give one. */
 export const ROLE_WORDS: Record<Role, string> = {
   viewer: 'sees everything, changes nothing',
-  operator: 'also changes configurations, assignments, labels and enrolment',
-  admin: 'also manages users, tokens of others and the audit export',
+  operator: 'sees everything and changes configurations, assignments, labels and enrolment',
+  admin: 'does all of that, and manages users, the tokens of others and the export of the activity',
 };
 export const LEAST_PASSWORD = 12;
 
