@@ -1,4 +1,4 @@
-//! `muster views`.
+//! `muster views`: the queries of the list of agents that were given a name. What they hold is in `api::views`.
 
 use api::views::{NewView, View, ViewQuery};
 

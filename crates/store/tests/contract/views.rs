@@ -1,4 +1,4 @@
-//! Saved views.
+//! Saved views: names are unique, and what was saved comes back as it was.
 
 use store::{AuditOrder, AuditQuery, NewView, ViewAdded};
 
