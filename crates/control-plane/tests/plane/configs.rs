@@ -303,7 +303,7 @@ async fn hostile_files_are_refused_with_their_place() {
         let detail = problem["detail"].as_str().unwrap();
         assert_eq!(status, 422, "{detail}");
         assert!(detail.contains(word), "{detail}");
-        assert_eq!(problem["problems"].as_array().unwrap().is_empty(), false);
+        assert!(!problem["problems"].as_array().unwrap().is_empty());
     }
     for name in ["", "UPPER", "a/b", "..", "-a", "ü", &"a".repeat(64)] {
         let (status, problem) =

@@ -23,16 +23,27 @@ const LOOK_STORED: Duration = Duration::from_millis(400);
 /// Whoever pushes.
 pub(super) enum Pusher {
     /// By revisions of one configuration that everybody is assigned.
-    Muster { connection: Option<Connection>, api: Api, assignment: Option<String>, revision: u32 },
+    Muster(Box<Operator>),
     /// By `POST /push`.
     Yardstick { control: Target },
+}
+
+/// An operator with one configuration for everybody.
+pub(super) struct Operator {
+    connection: Option<Connection>,
+    api: Api,
+    assignment: Option<String>,
+    revision: u32,
 }
 
 impl Pusher {
     pub(super) fn new(api: Option<Api>, control: Option<Target>) -> anyhow::Result<Self> {
         match (api, control) {
             (_, Some(control)) => Ok(Self::Yardstick { control }),
-            (Some(api), None) => Ok(Self::Muster { connection: None, api, assignment: None, revision: 0 }),
+            (Some(api), None) => {
+                let operator = Operator { connection: None, api, assignment: None, revision: 0 };
+                Ok(Self::Muster(Box::new(operator)))
+            }
             (None, None) => {
                 anyhow::bail!("to push, the server's API must be known (--api-url), or --push-url")
             }
@@ -47,18 +58,7 @@ impl Pusher {
                 let mut connection = Connection::open(control.clone()).await?;
                 connection.request("POST", "/push", &body(goal)).await?;
             }
-            Self::Muster { connection, api, assignment, revision } => {
-                *revision += 1;
-                if connection.is_none() {
-                    *connection = Some(Connection::open(api.target().clone()).await?);
-                }
-                let connection = connection.as_mut().context("no connection")?;
-                let files = json!([{ "name": "collector.yaml", "body": body(goal) }]);
-                match assignment {
-                    None => *assignment = Some(first(connection, files).await?),
-                    Some(id) => next(connection, id, files, *revision).await?,
-                }
-            }
+            Self::Muster(operator) => operator.push(body(goal)).await?,
         }
         let end = Instant::now() + LIMIT;
         while counts.done() < goal {
@@ -71,7 +71,8 @@ impl Pusher {
             );
             sleep(LOOK).await;
         }
-        let Self::Muster { connection: Some(connection), .. } = self else { return Ok(()) };
+        let Self::Muster(operator) = self else { return Ok(()) };
+        let Some(connection) = &mut operator.connection else { return Ok(()) };
         sleep(LOOK_STORED).await;
         loop {
             let seen = call(connection, "GET", "/api/v1/overview", Value::Null).await?;
@@ -81,6 +82,22 @@ impl Pusher {
             ensure!(Instant::now() < end, "not all is stored: {}", seen["config"]);
             sleep(LOOK_STORED).await;
         }
+    }
+}
+
+impl Operator {
+    async fn push(&mut self, body: String) -> anyhow::Result<()> {
+        self.revision += 1;
+        if self.connection.is_none() {
+            self.connection = Some(Connection::open(self.api.target().clone()).await?);
+        }
+        let connection = self.connection.as_mut().context("no connection")?;
+        let files = json!([{ "name": "collector.yaml", "body": body }]);
+        match &self.assignment {
+            None => self.assignment = Some(first(connection, files).await?),
+            Some(id) => next(connection, id, files, self.revision).await?,
+        }
+        Ok(())
     }
 }
 

@@ -98,7 +98,7 @@ async fn what_is_assigned_or_pinned_cannot_be_removed() {
     assert_eq!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::InUse(2));
     assert!(world.store.delete_assignment(made.id, entry()).await.unwrap());
     assert!(!world.store.delete_assignment(made.id, entry()).await.unwrap());
-    assert_eq!(world.store.overrides().await.unwrap(), [pin.clone()]);
+    assert_eq!(world.store.overrides().await.unwrap(), std::slice::from_ref(&pin));
     assert_eq!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::InUse(1));
     assert!(world.store.remove_override(uid(1), entry()).await.unwrap());
     assert!(matches!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::Done(_)));
