@@ -14,6 +14,7 @@ mod events;
 mod fleet;
 mod idempotency;
 mod inventory;
+mod labels;
 mod limits;
 mod login;
 mod metrics;

@@ -4,6 +4,7 @@
 
 mod access;
 mod cli;
+mod configs;
 mod crash;
 mod dev;
 mod first_start;

@@ -50,8 +50,8 @@ service:
     assert_eq!(
         check_all(&[("c.yaml", text)]),
         [
-            "c.yaml:6:25 error: the pipeline traces uses the receiver jaeger, which is not defined",
-            "c.yaml:7:20 error: the pipeline traces uses the processor batch, which is not defined",
+            "c.yaml:6:25 warning: the pipeline traces uses the receiver jaeger, which is not defined",
+            "c.yaml:7:20 warning: the pipeline traces uses the processor batch, which is not defined",
             "c.yaml:9:5 error: the pipeline logs has no exporters",
             "c.yaml:10:5 error: the pipeline metrics has no receivers",
         ]
@@ -96,7 +96,7 @@ fn files_are_read_together_as_agents_merge_them() {
         check_all(&[("a.yaml", parts), ("b.yaml", &rest.replace("[otlp]", "[x]"))]),
         [
             "b.yaml:1:13 warning: no pipeline uses the receiver otlp",
-            "b.yaml:2:44 error: the pipeline traces uses the receiver x, which is not defined",
+            "b.yaml:2:44 warning: the pipeline traces uses the receiver x, which is not defined",
         ]
     );
 }
