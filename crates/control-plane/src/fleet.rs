@@ -6,6 +6,7 @@ mod detail;
 mod summary;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::agents::{AgentSummary, Drift, Offered};
 use api::overview::ConfigCounts;
@@ -18,6 +19,9 @@ use store::{AgentQuery, AuditEntry, Forgotten, Store, StoreError};
 use crate::configs::Configs;
 use crate::events::Hub;
 use crate::opamp::{Census, Endpoint, LiveAgent};
+
+/// Tenths of a second within which the end of a session is written: longer than writes are put off.
+const WRITTEN_WITHIN: u32 = 30;
 
 /// Reads the fleet.
 #[derive(Debug, Clone)]
@@ -117,9 +121,18 @@ impl Fleet {
         if self.live(uid).is_some() {
             return Ok(Forgotten::Connected);
         }
-        let outcome = self.store.forget_agent(uid, entry).await?;
+        let mut outcome = self.store.forget_agent(uid, entry.clone()).await?;
+        // That it is gone is written behind: its row may not say so yet.
+        for _ in 0..WRITTEN_WITHIN {
+            if outcome != Forgotten::Connected || self.live(uid).is_some() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            outcome = self.store.forget_agent(uid, entry.clone()).await?;
+        }
         if outcome == Forgotten::Done {
             self.census.leave(1);
+            self.configs.forgotten(uid).await;
             self.hub.changed([uid]);
         }
         Ok(outcome)

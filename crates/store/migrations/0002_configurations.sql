@@ -1,8 +1,9 @@
 -- Schema 2: configurations with their revisions, assignments, overrides, labels and views; API tokens, the audit
 -- trail and answers kept for repeated requests. Agents gain what the server last decided about their configuration.
 
+-- Numbers of what is removed are never given again: the audit trail and agents that are away speak of them.
 CREATE TABLE config (
-    id          INTEGER PRIMARY KEY,
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
     name        TEXT    NOT NULL UNIQUE,
     description TEXT    NOT NULL,
     created_at  INTEGER NOT NULL,
@@ -11,7 +12,7 @@ CREATE TABLE config (
 
 -- Never changed after it was written. hash is the config_hash that agents report back.
 CREATE TABLE config_revision (
-    id         INTEGER PRIMARY KEY,
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
     config_id  INTEGER NOT NULL REFERENCES config (id) ON DELETE CASCADE,
     number     INTEGER NOT NULL,
     author     TEXT    NOT NULL,
@@ -32,7 +33,7 @@ CREATE TABLE config_file (
 
 -- Who matches the selector gets the settled revision; who was granted another one by a rollout gets that.
 CREATE TABLE assignment (
-    id               INTEGER PRIMARY KEY,
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
     config_id        INTEGER NOT NULL REFERENCES config (id),
     selector         TEXT    NOT NULL,
     priority         INTEGER NOT NULL,
@@ -65,6 +66,8 @@ CREATE TABLE assignment_grant (
     granted_at    INTEGER NOT NULL,
     PRIMARY KEY (assignment_id, uid)
 ) WITHOUT ROWID;
+
+CREATE INDEX assignment_grant_by_uid ON assignment_grant (uid);
 
 CREATE TABLE agent_override (
     uid         BLOB    PRIMARY KEY,

@@ -197,9 +197,10 @@ impl Configs {
         }
         let (state, updated_at) = (AssignmentState::Aborted, clock::now());
         // What stopped it before is worth more than that it was stopped.
-        let by_operator = Fault { kind: FaultKind::Operator, agent: None, text: reason };
-        let pause =
-            from.pause.clone().filter(|fault| fault.kind != FaultKind::Operator).or(Some(by_operator));
+        let pause = Some(match from.pause.clone().filter(|fault| fault.kind != FaultKind::Operator) {
+            Some(fault) => Fault { text: format!("{}; then: {reason}", fault.text), ..fault },
+            None => Fault { kind: FaultKind::Operator, agent: None, text: reason },
+        });
         let to = Assignment { state, pause, updated_at, ..from.clone() };
         self.change(server, &plan, AssignmentChange::of(to), by).await
     }
@@ -228,6 +229,14 @@ impl Configs {
         next.remove(id);
         self.take_over(server, next, id, Reach::Everybody).await?;
         Ok(())
+    }
+
+    /// An agent was forgotten: what it alone was given went with its row.
+    pub(crate) async fn forgotten(&self, uid: InstanceUid) {
+        let _changing = self.changing.lock().await;
+        let mut next = Plan::clone(&self.plan());
+        next.pin(uid, None);
+        self.set_plan(next);
     }
 
     /// Pins an agent to a revision, or lets it go; whether anything was there to let go.

@@ -1,8 +1,10 @@
 //! The live agents of an assignment: told anew what to run, and looked at for their faults.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use model::assignment::Rollout;
+use model::assignment::rollout::ANSWER_WITHIN;
+use model::assignment::{FaultKind, Rollout};
 use model::{Assignment, AssignmentId, Grant, RevisionId};
 use opamp_proto::InstanceUid;
 use opamp_proto::wire::AgentCapabilities as Bit;
@@ -36,7 +38,9 @@ impl Configs {
         plan: &Plan,
         assignment: &Assignment,
     ) -> Vec<InstanceUid> {
-        let now = clock::now();
+        // Whose silence stopped it is forgiven, although the pause began its time anew.
+        let is_silence = assignment.pause.as_ref().is_some_and(|fault| fault.kind == FaultKind::NoAnswer);
+        let now = clock::now().after(if is_silence { ANSWER_WITHIN } else { Duration::ZERO });
         let mut rollout = Rollout::new(assignment.batch_size);
         for (uid, grant) in
             plan.grants(assignment.id).filter(|(_, to)| Some(to.revision) == assignment.target)

@@ -3,7 +3,7 @@
 
 use model::assignment::standing::{config_state, standing};
 use model::assignment::{Desired, Held, Standing};
-use model::{AssignmentId, Attributes, ConfigState, Place, RemoteConfigStatus};
+use model::{AssignmentId, AssignmentState, Attributes, ConfigState, Place, RemoteConfigStatus};
 use opamp_proto::Part;
 use opamp_proto::server::{OfferState, ServerSession};
 use opamp_proto::wire::{AgentDescription, Message as _, RemoteConfigStatus as WireStatus};
@@ -117,17 +117,21 @@ impl Placed {
             state,
             assignment: self.desired.assignment(),
             revision: self.desired.revision(),
-            reason: self.reason(state, held.given_up),
+            reason: self.reason(plan, state, held.given_up),
         }
     }
 
-    fn reason(&self, state: ConfigState, given_up: bool) -> String {
+    fn reason(&self, plan: &Plan, state: ConfigState, given_up: bool) -> String {
+        let is_aborted = |id| plan.assignment(id).is_some_and(|one| one.state == AssignmentState::Aborted);
         match (state, self.desired) {
             (ConfigState::Failed, _) if self.error.is_empty() => "the agent gives no reason".to_owned(),
             (ConfigState::Failed, _) => self.error.clone(),
             (ConfigState::Drifted, _) => "its effective configuration says otherwise".to_owned(),
             (ConfigState::Offered, _) if given_up => "no answer to any of six offers".to_owned(),
             (ConfigState::NotConfigurable, _) => "the agent does not accept remote configuration".to_owned(),
+            (ConfigState::Unmanaged, Desired::Waiting(id)) if is_aborted(id) => {
+                "the rollout was aborted before its turn".to_owned()
+            }
             (ConfigState::Unmanaged, Desired::Waiting(_)) => "its turn has not come".to_owned(),
             _ => String::new(),
         }

@@ -311,9 +311,12 @@ impl Rollouts {
             }
         });
         let away = self.store.assignment_counts().await?;
+        // Who never had anything from it has nothing to give back.
+        let has_nothing = |state| matches!(state, ConfigState::Unmanaged | ConfigState::NotConfigurable);
         let is_open = |count: &store::AssignmentCount| {
             count.assignment == id
                 && !count.connected
+                && !has_nothing(count.state)
                 && (count.revision.is_some() || count.state != ConfigState::InSync)
         };
         if open || away.iter().any(is_open) {

@@ -144,7 +144,10 @@ pub(super) async fn set_revision(
     let row = context.store.revision(found.config, revision).await?.map(|(row, _)| row);
     let row =
         row.ok_or_else(|| ApiError::not_found(format!("the configuration has no revision {revision}")))?;
-    let (id, batch) = (found.id, percent(batch_percent)?);
+    // Going back is for everybody at once: a bad revision is to go, and the older one is known.
+    let goal = found.target.or(found.settled).and_then(|id| plan.revision(id)).map(|known| known.number);
+    let is_back = goal.is_some_and(|goal| revision < goal);
+    let (id, batch) = (found.id, percent(batch_percent)?.or(is_back.then_some(100)));
     let entry = caller.entry("assignment.set-revision", format!("assignment/{id}"));
     let changed =
         context.configs.set_revision(&context.server, id, version.single(), row.id, batch, entry).await?;
@@ -292,7 +295,7 @@ pub(super) async fn preview(
     Ok(Json(Preview {
         matched: found.matched,
         gets: found.gets,
-        changes: found.gets + found.offline,
+        changes: found.gets,
         offline: found.offline,
         incapable: found.not_configurable,
         outranked: found.outranked,

@@ -145,24 +145,23 @@ fn progress(one: &Assignment, counts: &[AssignmentCount]) -> Progress {
     for count in counts.iter().filter(|count| count.assignment == one.id) {
         let agents = count.agents;
         progress.matched += agents;
-        if !count.connected {
-            progress.offline += agents;
-        }
         if count.state == ConfigState::NotConfigurable {
             progress.incapable += agents;
             continue;
         }
         progress.eligible += agents;
         if count.revision != goal {
-            progress.waiting += agents;
+            match count.connected {
+                true => progress.waiting += agents,
+                false => progress.offline += agents,
+            }
             continue;
         }
         progress.released += agents;
         match count.state {
             ConfigState::InSync | ConfigState::Drifted => progress.applied += agents,
-            ConfigState::Applying => progress.applying += agents,
             ConfigState::Failed => progress.failed += agents,
-            _ => progress.waiting += agents,
+            _ => progress.applying += agents,
         }
     }
     progress

@@ -241,12 +241,16 @@ pub(super) async fn show_revision(
 /// Checks files without keeping them.
 #[utoipa::path(post, path = "/configs/check", operation_id = "check_config", tag = "configs", request_body = Draft,
     responses((status = OK, description = "What is wrong with them.", body = Check)))]
-pub(super) async fn check_draft(_: Caller, LargeBody(draft): LargeBody<Draft>) -> Json<Check> {
-    let problems = match files(draft.files) {
+pub(super) async fn check_draft(
+    _: Caller,
+    LargeBody(draft): LargeBody<Draft>,
+) -> Result<Json<Check>, ApiError> {
+    let look = || match files(draft.files) {
         Ok(files) => problems(&files),
         Err(error) => vec![problem((&error).into())],
     };
-    Json(Check { valid: problems.iter().all(|one| one.severity != "error"), problems })
+    let problems = aside(look).await?;
+    Ok(Json(Check { valid: problems.iter().all(|one| one.severity != "error"), problems }))
 }
 
 /// Tells two revisions apart.
@@ -265,7 +269,7 @@ pub(super) async fn diff_revisions(
     let to = number("to")?.unwrap_or(row.latest.number);
     let from = number("from")?.unwrap_or_else(|| to.saturating_sub(1).max(1));
     let ((_, from), (_, to)) = (numbered(&context, &row, from).await?, numbered(&context, &row, to).await?);
-    Ok(Json(config_json::diff(diff(&from, &to))))
+    Ok(Json(config_json::diff(aside(move || diff(&from, &to)).await?)))
 }
 
 /// Tells two drafts apart.
@@ -276,7 +280,8 @@ pub(super) async fn diff_drafts(
     LargeBody(DraftDiff { from, to }): LargeBody<DraftDiff>,
 ) -> Result<Json<Diff>, ApiError> {
     let read = |draft: Draft| files(draft.files).map_err(|error| refused(vec![problem((&error).into())]));
-    Ok(Json(config_json::diff(diff(&read(from)?, &read(to)?))))
+    let (from, to) = (read(from)?, read(to)?);
+    Ok(Json(config_json::diff(aside(move || diff(&from, &to)).await?)))
 }
 
 /// Who may not write configurations has no use for the secrets in them.
@@ -284,6 +289,11 @@ fn mask_for(caller: &Caller, files: &mut [File]) {
     if caller.role() < Role::Operator {
         files.iter_mut().for_each(|file| file.body = redact(&file.body).text);
     }
+}
+
+/// Work that may take some milliseconds, not on a thread that answers others.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| ApiError::internal(&error))
 }
 
 async fn find(context: &Context, name: &str) -> Result<ConfigRow, ApiError> {

@@ -383,6 +383,7 @@ async fn s10_a_configuration_that_fails_does_not_stop_another_and_one_that_is_de
     assert_eq!(agents[1].offers(), [GOOD]);
     // Who comes later is offered nothing of it.
     drop(agents);
+    operator.when("its end", &path_of(2), |agent| agent["state"] == "disconnected").await;
     let later = agent(&world, &world.token(), 2);
     operator.when("its return", &path_of(2), |agent| agent["state"] == "connected").await;
     state(&operator, 2, "unmanaged").await;

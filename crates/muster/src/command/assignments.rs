@@ -248,7 +248,7 @@ async fn set_revision(args: AssignmentsSetRevision, debug: bool) -> Result<(), F
     let limit = rollout::limit(&args.waiting)?;
     let answer = client.assignment(&args.id).await?;
     let one = &answer.value;
-    let from = one.settled_revision.unwrap_or(one.revision);
+    let from = one.revision;
     // The server goes back all at once unless told otherwise.
     let is_back = args.revision < from;
     let percent = args.batch_percent.or(is_back.then_some(100)).unwrap_or(one.batch_percent);
@@ -277,7 +277,8 @@ async fn set_revision(args: AssignmentsSetRevision, debug: bool) -> Result<(), F
         return Ok(());
     }
     let set = SetRevision { revision: args.revision, batch_percent: Some(percent) };
-    let changed = client.set_revision(&args.id, answer.tag.as_deref(), &set).await?;
+    // Not for one version only: a rollout that moves changes it with each batch, and a roll back must not wait.
+    let changed = client.set_revision(&args.id, None, &set).await?;
     let table = || format!("assignment/{} is {}: {}", changed.id, changed.state, rollout::progress(&changed));
     output::value(args.output.format, &changed, table, || vec![changed.id.clone()])?;
     wait(&client, &args.id, limit).await

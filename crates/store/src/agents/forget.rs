@@ -105,6 +105,9 @@ fn remove(db: &mut Db<'_>, agents: &[(i64, InstanceUid)]) -> Result<(), StoreErr
 
 /// Removes the row, and what its neighbours in a line of replacements say of it.
 fn remove_row(conn: &Connection, uid: InstanceUid) -> Result<(), StoreError> {
+    for sql in ["DELETE FROM agent_override WHERE uid = ?1", "DELETE FROM assignment_grant WHERE uid = ?1"] {
+        conn.prepare_cached(sql)?.execute([uid.as_bytes()])?;
+    }
     let (by, of) = conn
         .prepare_cached("DELETE FROM agent WHERE uid = ?1 RETURNING replaced_by, replaces")?
         .query_row([uid.as_bytes()], |row| {
