@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use model::{Attribute, Selector, SessionEpoch, TokenHash, Transport, UnixMillis};
+use model::{Attribute, CredentialId, Selector, SessionEpoch, TokenHash, Transport, UnixMillis};
 use opamp_proto::wire::{
     AgentConfigFile, AgentConfigMap, AgentDescription, ComponentHealth, EffectiveConfig, KeyValue,
     Message as _,
@@ -28,14 +28,7 @@ async fn main() {
     let directory = arguments.next().map_or(temporary.path().to_owned(), Into::into);
     let path = directory.join("muster.db");
     let store = Store::open(OpenOptions::serve(&path, "bench"), NOW).unwrap();
-    let new = NewCredential {
-        label: "bench".into(),
-        hash: TokenHash::of("bench"),
-        created_at: NOW,
-        expires_at: None,
-    };
-    let credential =
-        store.create_credential(new, AuditEntry::of_system(NOW, "token.create", "token")).await.unwrap().id;
+    let credential = credential(&store).await;
     let epoch = |session| SessionEpoch { server: store.server_epoch(), session };
     let mut order: Vec<u32> = (0..agents).collect();
 
@@ -138,6 +131,17 @@ async fn joins(store: &Store, credential: model::CredentialId, agents: u32) {
         clock.measure(store.write_agents(batch)).await.unwrap();
     }
     clock.print("disconnected", agents / 4);
+}
+
+/// What the agents enrol with.
+async fn credential(store: &Store) -> CredentialId {
+    let new = NewCredential {
+        label: "bench".into(),
+        hash: TokenHash::of("bench"),
+        created_at: NOW,
+        expires_at: None,
+    };
+    store.create_credential(new, AuditEntry::of_system(NOW, "token.create", "token")).await.unwrap().id
 }
 
 async fn lists(store: &Store) {
