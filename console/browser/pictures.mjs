@@ -1,4 +1,4 @@
-// `npm run pictures`: the pictures of the guide, docs/guide/pictures/agents.png and agent.png, taken from the server at
+// `npm run pictures`: the pictures of the guide in docs/guide/pictures, taken from the server at
 // MUSTER_URL (MUSTER_USER, MUSTER_PASSWORD); without MUSTER_URL from the mock. MUSTER_AGENT names the agent to show;
 // otherwise the first connected one is.
 import { mkdirSync } from 'node:fs';
@@ -19,6 +19,19 @@ async function take(page, server) {
   await page.goto(`${server.url}/agents/${encodeURIComponent(uid)}`);
   await page.getByRole('heading', { name: 'Identity' }).waitFor();
   await page.screenshot({ path: join(OUT, 'agent.png') });
+  await shoot(page, server, '/', 'overview.png');
+  await shoot(page, server, '/configs', 'configurations.png');
+  await page.locator('tbody tr a, li a').first().click();
+  await page.getByRole('heading', { name: 'History' }).waitFor();
+  await page.screenshot({ path: join(OUT, 'configuration.png') });
+  await shoot(page, server, '/activity', 'activity.png');
+}
+
+async function shoot(page, server, path, name) {
+  await page.goto(`${server.url}${path}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.waitForLoadState('networkidle').catch(() => {});
+  await page.screenshot({ path: join(OUT, name) });
 }
 
 mkdirSync(OUT, { recursive: true });

@@ -14,9 +14,11 @@ mod plan;
 mod preview;
 mod rollouts;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use model::assignment::Standing;
+use model::{ConfigState, Place};
 use opamp_proto::InstanceUid;
 use store::{Store, StoreError};
 use tokio::sync::Notify;
@@ -28,6 +30,16 @@ pub(crate) use placed::Placed;
 pub(crate) use plan::Plan;
 pub(crate) use rollouts::Rollouts;
 
+/// What is new about an agent, as it was when it said so: it may be gone when somebody looks.
+#[derive(Debug, Clone)]
+struct News {
+    place: Place,
+    standing: Option<Standing>,
+    healthy: Option<bool>,
+    /// Where it stood when it could not apply something.
+    fault: Option<Place>,
+}
+
 /// What operators want agents to run.
 #[derive(Debug)]
 pub(crate) struct Configs {
@@ -37,7 +49,7 @@ pub(crate) struct Configs {
     /// One change at a time, an operator's or a rollout's: what is read is what is changed.
     changing: tokio::sync::Mutex<()>,
     /// Agents about which something else was decided than before, or who said how they fare.
-    news: Mutex<HashSet<InstanceUid>>,
+    news: Mutex<HashMap<InstanceUid, News>>,
     wake: Notify,
 }
 
@@ -66,11 +78,17 @@ impl Configs {
         self.wake.notify_one();
     }
 
-    fn news(&self) -> MutexGuard<'_, HashSet<InstanceUid>> {
+    fn news(&self) -> MutexGuard<'_, HashMap<InstanceUid, News>> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_news(&self, uid: InstanceUid) {
-        self.news().insert(uid);
+    /// Notes what is new about an agent. A fault stays until somebody looks, whatever the agent says or does after it.
+    fn note(&self, uid: InstanceUid, place: Place, standing: Option<Standing>, healthy: Option<bool>) {
+        let mut all = self.news();
+        let earlier = all.remove(&uid).and_then(|news| news.fault);
+        let fault = if place.state == ConfigState::Failed { Some(place.clone()) } else { earlier };
+        all.insert(uid, News { place, standing, healthy, fault });
+        drop(all);
+        self.wake.notify_one();
     }
 }

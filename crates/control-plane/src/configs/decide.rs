@@ -90,10 +90,11 @@ impl Configs {
         }
         placed.reports_anew |= runs_offer(agent, report);
         let plan = self.plan();
-        self.settle(agent, &plan, placed);
-        if placed.desired.assignment().is_some() {
-            // A rollout may wait for it, even if its state is the same: health counts too.
-            self.is_news(agent.instance_uid());
+        let place = agent.read(|session| placed.judge(&plan, session));
+        // A rollout may wait for it, even if its state is the same: health counts too.
+        if place != placed.place || placed.desired.assignment().is_some() {
+            placed.place = place;
+            self.tell(agent, &plan, placed);
         }
     }
 
@@ -102,8 +103,13 @@ impl Configs {
         let place = agent.read(|session| placed.judge(plan, session));
         if place != placed.place {
             placed.place = place;
-            self.is_news(agent.instance_uid());
+            self.tell(agent, plan, placed);
         }
+    }
+
+    fn tell(&self, agent: &LiveAgent, plan: &Plan, placed: &Placed) {
+        let standing = agent.read(|session| placed.standing(plan, session));
+        self.note(agent.instance_uid(), placed.place.clone(), standing, agent.data().health());
     }
 
     /// Tells the session, if that changes anything: a connection is not woken for nothing (S12).

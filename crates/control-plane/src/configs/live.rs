@@ -65,6 +65,11 @@ impl Configs {
     }
 }
 
+/// What a rollout to all at once gave to an agent that was met on its way.
+pub(super) fn met(revision: RevisionId, healthy: Option<bool>) -> Grant {
+    Grant { revision, batch: 1, was_healthy: healthy != Some(false), forgiven: false, at: clock::now() }
+}
+
 /// What a rollout to all at once gave to an agent; `None` when it is not one of its agents.
 pub(super) fn at_once(agent: &LiveAgent, assignment: &Assignment, target: RevisionId) -> Option<Grant> {
     let placed = agent.data().placed().as_ref().map(|placed| placed.desired)?;

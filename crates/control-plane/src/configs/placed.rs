@@ -3,6 +3,8 @@
 
 use model::assignment::standing::{config_state, standing};
 use model::assignment::{Desired, Held, Standing};
+use model::name::is_unseen;
+use model::redact::redact;
 use model::{AssignmentId, AssignmentState, Attributes, ConfigState, Place, RemoteConfigStatus};
 use opamp_proto::Part;
 use opamp_proto::server::{OfferState, ServerSession};
@@ -80,7 +82,7 @@ impl Placed {
         let WireStatus { status, mut error_message, .. } = WireStatus::decode(status).unwrap_or_default();
         error_message.truncate(error_message.floor_char_boundary(MAX_REASON));
         self.status = RemoteConfigStatus::from_wire(status);
-        self.error = error_message;
+        self.error = fit_for_people(&error_message);
     }
 
     /// Notes what the session knows of the status, when nothing was kept before.
@@ -136,6 +138,13 @@ impl Placed {
             _ => String::new(),
         }
     }
+}
+
+/// An agent's text as it may stand in a log, a list and the audit trail: on one line, without characters that nobody
+/// sees, secrets masked.
+fn fit_for_people(text: &str) -> String {
+    let masked = redact(text).text;
+    masked.chars().map(|c| if c.is_control() || is_unseen(c) { ' ' } else { c }).collect()
 }
 
 /// What cannot be decoded has no attributes: the session checks descriptions before it passes them on.

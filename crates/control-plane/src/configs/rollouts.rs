@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use model::assignment::{Desired, Fault, Rollout, Standing, Step};
+use model::assignment::{Desired, Fault, FaultKind, Rollout, Standing, Step};
 use model::config::drift;
 use model::{Assignment, AssignmentId, AssignmentState, ConfigState, Grant, Place, RevisionId, UnixMillis};
 use opamp_proto::wire::{AgentCapabilities as Bit, EffectiveConfig, Message as _};
@@ -16,9 +16,9 @@ use opamp_server::Server;
 use store::{AssignmentChange, AuditEntry, Store, StoreError};
 
 use super::change::told;
-use super::live::{at_once, live};
+use super::live::{at_once, live, met};
 use super::plan::Known;
-use super::{Configs, Plan};
+use super::{Configs, News, Plan};
 use crate::clock;
 use crate::events::Hub;
 use crate::opamp::{Endpoint, LiveAgent};
@@ -41,6 +41,8 @@ pub(crate) struct Rollouts {
     pub(crate) hub: Arc<Hub>,
     /// The machine of each rollout under way, with the target that it was made for.
     running: HashMap<AssignmentId, (RevisionId, Rollout)>,
+    /// What agents said when they could not apply something, until the next step was taken.
+    faults: HashMap<InstanceUid, String>,
     /// Agents whose effective configuration is to be compared with what they were given.
     comparing: VecDeque<InstanceUid>,
     /// Before this nobody could answer this server.
@@ -56,6 +58,7 @@ impl Rollouts {
             store,
             hub,
             running: HashMap::new(),
+            faults: HashMap::new(),
             comparing: VecDeque::new(),
             started: clock::now(),
         }
@@ -68,9 +71,14 @@ impl Rollouts {
             let wait = tokio::time::timeout(LOOK, self.configs.wake.notified());
             let _ = wait.await;
             tokio::time::sleep(COLLECT).await;
+            // First the machines, so that nothing is heard that nobody listens to.
+            if let Err(error) = self.meet_all().await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "rollouts wait for the database");
+                continue;
+            }
             let news = std::mem::take(&mut *self.configs.news());
-            for uid in news {
-                self.hear(uid, &mut places);
+            for (uid, news) in news {
+                self.hear(uid, news, &mut places);
             }
             self.write_down(&mut places).await;
             self.compare_some().await;
@@ -81,27 +89,29 @@ impl Rollouts {
         }
     }
 
-    /// Takes over what is new about an agent.
-    fn hear(&mut self, uid: InstanceUid, places: &mut HashMap<InstanceUid, Place>) {
-        let Some(agent) = self.server.agents().get(uid) else { return };
-        let place = agent.data().placed().as_ref().map_or(Place::UNMANAGED, |placed| placed.place.clone());
+    /// Takes over what is new about an agent, which may be gone by now.
+    fn hear(&mut self, uid: InstanceUid, news: News, places: &mut HashMap<InstanceUid, Place>) {
         let plan = self.configs.plan();
         for (id, (target, rollout)) in &mut self.running {
-            if place.assignment != Some(*id) {
+            let is_its = |place: &Place| place.assignment == Some(*id) && place.revision == Some(*target);
+            let fault = news.fault.as_ref().filter(|place| is_its(place));
+            let is_at_once = plan.assignment(*id).is_some_and(|one| one.settled == Some(*target));
+            if is_at_once && !rollout.has(uid) && (fault.is_some() || is_its(&news.place)) {
+                rollout.release(uid, &met(*target, news.healthy));
+            }
+            if let Some(fault) = fault {
+                rollout.hear(uid, Standing::Failed, news.healthy);
+                self.faults.insert(uid, fault.reason.clone());
+            } else if news.place.assignment != Some(*id) {
                 rollout.forget(uid);
-                continue;
-            }
-            let newcomer =
-                plan.assignment(*id).filter(|one| !rollout.has(uid) && one.settled == Some(*target));
-            if let Some(grant) = newcomer.and_then(|one| at_once(&agent, one, *target)) {
-                rollout.release(uid, &grant);
-            }
-            if let Some((standing, healthy)) = self.configs.standing(&agent) {
-                rollout.hear(uid, standing, healthy);
+            } else if let Some(standing) = news.standing {
+                rollout.hear(uid, standing, news.healthy);
             }
         }
-        places.insert(uid, place);
-        if agent.data().placed().as_ref().is_some_and(|placed| placed.reports_anew) {
+        places.insert(uid, news.place);
+        let agent = self.server.agents().get(uid);
+        if agent.is_some_and(|agent| agent.data().placed().as_ref().is_some_and(|placed| placed.reports_anew))
+        {
             self.comparing.push_back(uid);
         }
     }
@@ -145,23 +155,32 @@ impl Rollouts {
         }
     }
 
-    /// Lets every rollout take its next step.
-    async fn turn(&mut self) -> Result<(), StoreError> {
+    /// Makes the machines of rollouts that began, and lets go of those that ended.
+    async fn meet_all(&mut self) -> Result<(), StoreError> {
         let plan = self.configs.plan();
         self.running.retain(|id, (target, _)| {
             plan.assignment(*id)
                 .is_some_and(|one| one.state == AssignmentState::Rolling && one.target == Some(*target))
         });
         for assignment in plan.assignments() {
-            match (assignment.state, assignment.target) {
-                (AssignmentState::Rolling, Some(target)) => {
-                    self.meet(&plan, assignment.id, target).await?;
-                    self.step(assignment.id).await?;
-                }
-                (AssignmentState::Clearing, _) => self.clear(assignment.id).await?,
+            if let (AssignmentState::Rolling, Some(target)) = (assignment.state, assignment.target) {
+                self.meet(&plan, assignment.id, target).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets every rollout take its next step.
+    async fn turn(&mut self) -> Result<(), StoreError> {
+        let plan = self.configs.plan();
+        for assignment in plan.assignments() {
+            match assignment.state {
+                AssignmentState::Rolling => self.step(assignment.id).await?,
+                AssignmentState::Clearing => self.clear(assignment.id).await?,
                 _ => {}
             }
         }
+        self.faults.clear();
         Ok(())
     }
 
@@ -266,14 +285,15 @@ impl Rollouts {
     }
 
     fn pause(&self, assignment: &Assignment, fault: Fault, now: UnixMillis) -> AssignmentChange {
-        let said = fault
-            .agent
-            .and_then(|uid| self.server.agents().get(uid))
-            .and_then(|agent| agent.data().placed().as_ref().map(|placed| placed.place.reason.clone()));
+        let live = |uid| {
+            let agent = self.server.agents().get(uid)?;
+            let placed = agent.data().placed();
+            placed.as_ref().map(|placed| placed.place.reason.clone())
+        };
+        let said = fault.agent.and_then(|uid| self.faults.get(&uid).cloned().or_else(|| live(uid)));
         let text = said.filter(|text| !text.is_empty()).unwrap_or_else(|| match fault.kind {
-            model::assignment::FaultKind::HealthLost => {
-                "it was healthy before, and is not any more".to_owned()
-            }
+            FaultKind::HealthLost => "it was healthy before, and is not any more".to_owned(),
+            FaultKind::Failed => "it could not apply it, and gave no reason".to_owned(),
             _ => "it gave no answer within five minutes".to_owned(),
         });
         let state = AssignmentState::Paused;

@@ -423,3 +423,39 @@ async fn s11_an_agent_that_comes_back_with_other_attributes_is_offered_what_they
     // And while it is connected.
     assert_eq!(body(socket.ask(&in_env(1, "prod")).await), "prod: 1\n");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_stops_a_rollout_although_the_agent_is_gone_at_once_and_its_text_is_fit_for_people() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let operator = first(&world).await;
+    let bits = Bit::AcceptsRemoteConfig as u64 | Bit::ReportsRemoteConfig as u64;
+    let report = AgentToServer { capabilities: full(1).capabilities | bits, ..full(1) };
+    let mut socket = world.websocket().await;
+    socket.ask(&report).await;
+    operator.when("the agent", "/overview", |seen| seen["agents"]["connected"] == 1).await;
+    config(&operator, GOOD).await;
+    let made = operator.done("POST", "/assignments", json!({ "config": "web", "selector": "" })).await;
+    let hash = socket.next().await.unwrap().message().remote_config.unwrap().config_hash;
+    let failed = RemoteConfigStatus {
+        last_remote_config_hash: hash,
+        status: RemoteConfigStatuses::Failed.into(),
+        error_message: "no\nsuch\u{202e} thing\npassword: hunter2\n".to_owned(),
+    };
+    let last = AgentToServer {
+        instance_uid: report.instance_uid.clone(),
+        capabilities: report.capabilities,
+        sequence_num: 1,
+        remote_config_status: Some(failed),
+        ..AgentToServer::default()
+    };
+    socket.ask(&last).await;
+    drop(socket);
+    let path = format!("/assignments/{}", made["id"].as_str().unwrap());
+    let paused = operator.when("the pause", &path, |one| one["state"] == "paused").await;
+    assert_eq!(paused["pause"]["kind"], "failed");
+    let text = paused["pause"]["text"].as_str().unwrap();
+    assert!(text.starts_with("no such  thing password:") && !text.contains("hunter2"), "{text}");
+    let path = format!("/agents/{}", crate::world::uid(1));
+    operator.when("its state", &path, |agent| agent["config"]["state"] == "failed").await;
+}

@@ -334,7 +334,9 @@ async fn rm(args: AssignmentsRm, debug: bool) -> Result<(), Failure> {
     let one = &answer.value;
     let then = match args.clear {
         true => "are offered the empty configuration",
-        false => "run on with what they have, and nobody manages them",
+        false => {
+            "get what the next assignment that matches them says, and without one run on with what they have"
+        }
     };
     let question = format!(
         "Remove assignment {} ({}, {}): its {} agents {then}.",

@@ -141,7 +141,9 @@ fn label_chunk(
         }
         write(db, (id, *uid), &before, &after)?;
         if let Some(entry) = entry.filter(|_| report.changed.is_empty()) {
-            let one = (uids.len() == 1).then(|| entry.with(Some(json!(before)), Some(json!(after))));
+            // Which one, where the request named it in another way.
+            let one = (uids.len() == 1)
+                .then(|| entry.about(format!("agent/{uid}")).with(Some(json!(before)), Some(json!(after))));
             audit::record(db, one.as_ref().unwrap_or(entry))?;
         }
         report.changed.push((*uid, after));
