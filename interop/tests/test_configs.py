@@ -166,11 +166,11 @@ def test_s30_a_collector_with_the_extension_alone_is_told_apart_as_not_configura
 def test_s23_many_pushes_beside_the_agents_own_messages_leave_every_frame_whole(world):
     run = Configured(world, peers.go_agent, "ws", "configured-busy")
     run.until("in sync", 1)
-    for number in range(2, 42):
+    for number in range(2, 202):
         body = json.dumps({"level": "debug", "number": number})
         run.server.api("POST", f"/api/v1/configs/{run.name}/revisions",
                        {"files": [{"name": "agent.json", "body": body}]})
         run.server.api("POST", f"{run.assignment}/revision", {"revision": number, "batch_percent": 100})
-    run.until("in sync", 41)
+    run.until("in sync", 201)
     hashes = run.offers()
     equal(len(hashes), len(set(hashes)), "no hash is offered twice")

@@ -27,7 +27,7 @@ use crate::events::Hub;
 
 pub(crate) use change::{ChangeError, NewRollout};
 pub(crate) use placed::Placed;
-pub(crate) use plan::Plan;
+pub(crate) use plan::{Plan, checked};
 pub(crate) use rollouts::Rollouts;
 
 /// What is new about an agent, as it was when it said so: it may be gone when somebody looks.

@@ -20,8 +20,8 @@ use crate::configs::Configs;
 use crate::events::Hub;
 use crate::opamp::{Census, Endpoint, LiveAgent};
 
-/// Tenths of a second within which the end of a session is written: longer than writes are put off.
-const WRITTEN_WITHIN: u32 = 30;
+/// How long the end of a session may take to be written: the database may take no writes.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(3);
 
 /// Reads the fleet.
 #[derive(Debug, Clone)]
@@ -122,13 +122,12 @@ impl Fleet {
             return Ok(Forgotten::Connected);
         }
         let mut outcome = self.store.forget_agent(uid, entry.clone()).await?;
-        // That it is gone is written behind: its row may not say so yet.
-        for _ in 0..WRITTEN_WITHIN {
-            if outcome != Forgotten::Connected || self.live(uid).is_some() {
-                break;
+        if outcome == Forgotten::Connected && self.live(uid).is_none() {
+            // That it is gone is written behind: its row did not say so yet.
+            let written = self.server.handler().outgoing.flush();
+            if tokio::time::timeout(WRITTEN_WITHIN, written).await.is_ok() {
+                outcome = self.store.forget_agent(uid, entry).await?;
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            outcome = self.store.forget_agent(uid, entry.clone()).await?;
         }
         if outcome == Forgotten::Done {
             self.census.leave(1);

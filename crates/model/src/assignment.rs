@@ -124,6 +124,13 @@ pub struct Assignment {
     pub version: u64,
 }
 
+impl Assignment {
+    /// What its agents are to come to: where the rollout goes, else what is settled.
+    pub fn goal(&self) -> Option<RevisionId> {
+        self.target.or(self.settled)
+    }
+}
+
 /// What a rollout gave to one agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {

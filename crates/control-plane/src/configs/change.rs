@@ -347,7 +347,7 @@ pub(super) fn told(plan: &Plan, assignment: &Assignment) -> Value {
         "selector": assignment.selector.to_string(),
         "priority": assignment.priority,
         "state": assignment.state.as_str(),
-        "revision": number(assignment.target.or(assignment.settled)),
+        "revision": number(assignment.goal()),
         "settled_revision": number(assignment.settled),
         "batch_percent": assignment.batch_percent,
         "pause": assignment.pause.as_ref().map(|fault| json!({

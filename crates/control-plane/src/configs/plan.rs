@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::assignment::{Desired, desired, desired::order};
-use model::config::{ConfigFile, ConfigFiles};
+use model::config::{ConfigFile, ConfigFiles, InvalidFiles};
 use model::{Assignment, AssignmentId, Attributes, Grant, Labels, RevisionId};
 use opamp_proto::InstanceUid;
 use opamp_proto::server::ConfigOffer;
@@ -86,7 +86,7 @@ impl Plan {
             // What is named in the database is there: it could not have been removed.
             let (config, row, files) =
                 store.revision_by_id(id).await?.ok_or(StoreError::Missing("a revision"))?;
-            let readable = readable(&files);
+            let readable = checked(&files).ok();
             let offer = ConfigOffer::new(config_map(files));
             self.revisions.insert(id, Arc::new(Known { config, number: row.number, offer, files: readable }));
         }
@@ -212,12 +212,11 @@ impl Plan {
 }
 
 /// The files as they were checked when they were stored.
-fn readable(files: &[StoredFile]) -> Option<ConfigFiles> {
-    let files = files.iter().map(|file| {
+pub(crate) fn checked(files: &[StoredFile]) -> Result<ConfigFiles, InvalidFiles> {
+    ConfigFiles::try_new(files.iter().map(|file| {
         let body = String::from_utf8_lossy(&file.body).into_owned();
         ConfigFile::new(file.name.as_str(), Some(file.content_type.clone()), body)
-    });
-    ConfigFiles::try_new(files).ok()
+    }))
 }
 
 /// The files as the wire has them.

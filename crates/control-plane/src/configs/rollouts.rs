@@ -236,7 +236,9 @@ impl Rollouts {
         let Some(assignment) = plan.assignment(id).filter(|one| one.state == AssignmentState::Rolling) else {
             return Ok(());
         };
-        let Some((target, rollout)) = self.running.get(&id) else { return Ok(()) };
+        // An operator may have set another revision since the machine was made: then it is not about that one.
+        let running = self.running.get(&id).filter(|(target, _)| assignment.target == Some(*target));
+        let Some((target, rollout)) = running else { return Ok(()) };
         let (target, now) = (*target, clock::now());
         let change = match rollout.step(now, 1) {
             Step::Wait(_) => return Ok(()),

@@ -145,7 +145,7 @@ pub(super) async fn set_revision(
     let row =
         row.ok_or_else(|| ApiError::not_found(format!("the configuration has no revision {revision}")))?;
     // Going back is for everybody at once: a bad revision is to go, and the older one is known.
-    let goal = found.target.or(found.settled).and_then(|id| plan.revision(id)).map(|known| known.number);
+    let goal = found.goal().and_then(|id| plan.revision(id)).map(|known| known.number);
     let is_back = goal.is_some_and(|goal| revision < goal);
     let (id, batch) = (found.id, percent(batch_percent)?.or(is_back.then_some(100)));
     let entry = caller.entry("assignment.set-revision", format!("assignment/{id}"));
@@ -253,7 +253,7 @@ pub(super) async fn agents(
         ..AgentQuery::default()
     };
     let page = context.fleet.list(query).await?;
-    let goal = found.target.or(found.settled).and_then(|id| plan.revision(id)).map(|known| known.number);
+    let goal = found.goal().and_then(|id| plan.revision(id)).map(|known| known.number);
     let items = page.items.into_iter().map(|agent| AssignedAgent {
         released: agent.config.revision.is_some() && agent.config.revision == goal,
         instance_uid: agent.instance_uid,

@@ -12,7 +12,7 @@ use store::{AssignmentCount, ConfigRow, HistoryRow, RevisionRow, StoredFile};
 
 use super::problem::ApiError;
 use crate::clock::rfc3339;
-use crate::configs::Plan;
+use crate::configs::{Plan, checked};
 
 pub(super) fn summary(row: &ConfigRow) -> ConfigSummary {
     ConfigSummary {
@@ -77,11 +77,7 @@ pub(super) fn problem(problem: Problem) -> ConfigProblem {
 
 /// Files that were checked when they were stored.
 pub(crate) fn files_of(stored: Vec<StoredFile>) -> Result<ConfigFiles, ApiError> {
-    let files = stored.into_iter().map(|file| {
-        let body = String::from_utf8_lossy(&file.body).into_owned();
-        ConfigFile::new(file.name, Some(file.content_type), body)
-    });
-    ConfigFiles::try_new(files).map_err(|error| ApiError::internal(&error))
+    checked(&stored).map_err(|error| ApiError::internal(&error))
 }
 
 pub(super) fn diff(difference: Difference) -> Diff {
@@ -116,7 +112,7 @@ pub(crate) fn assignment(
 ) -> AssignmentJson {
     let number =
         |id: Option<model::RevisionId>| id.and_then(|id| plan.revision(id)).map(|known| known.number);
-    let known = one.target.or(one.settled).and_then(|id| plan.revision(id));
+    let known = one.goal().and_then(|id| plan.revision(id));
     AssignmentJson {
         id: one.id.to_string(),
         config: known.map(|known| known.config.clone()).unwrap_or_default(),
@@ -140,7 +136,7 @@ pub(crate) fn assignment(
 
 /// How far the agents are about which an assignment decides.
 fn progress(one: &Assignment, counts: &[AssignmentCount]) -> Progress {
-    let goal = one.target.or(one.settled);
+    let goal = one.goal();
     let mut progress = Progress::default();
     for count in counts.iter().filter(|count| count.assignment == one.id) {
         let agents = count.agents;

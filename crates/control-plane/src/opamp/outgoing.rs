@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::UnixMillis;
 use opamp_proto::Part;
 use store::AgentWrite;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::endpoint::LiveAgent;
 use crate::clock;
@@ -27,6 +27,8 @@ pub(crate) struct Outgoing {
     /// Since when the oldest change waits, in milliseconds since 1970; 0: none does.
     waiting_since: AtomicI64,
     full: Notify,
+    /// How often everything that was drained was written.
+    turns: watch::Sender<u64>,
 }
 
 impl Outgoing {
@@ -76,6 +78,21 @@ impl Outgoing {
         let changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
         let since = if changed.is_empty() { 0 } else { clock::now().0 };
         self.waiting_since.store(since, Ordering::Relaxed);
+        drop(changed);
+        self.turns.send_modify(|turns| *turns += 1);
+    }
+
+    /// Resolves when everything that waits now is written. A turn that is under way may have begun too early, the one
+    /// after it has not. Waits for as long as the store fails.
+    pub(crate) async fn flush(&self) {
+        let mut turns = self.turns.subscribe();
+        let goal = *turns.borrow() + 2;
+        while *turns.borrow_and_update() < goal {
+            self.full.notify_one();
+            if turns.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// How long the oldest change has been waiting.

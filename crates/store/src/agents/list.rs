@@ -16,7 +16,7 @@ use super::select::Selected;
 use crate::error::StoreError;
 use crate::reader::Reader;
 use crate::store::Store;
-use crate::value::{signed, unsigned};
+use crate::value::{like_pattern, signed, unsigned};
 
 /// Up to so many selected agents are looked up one by one; beyond it, reading all rows is quicker.
 const MAX_LOOKUPS: usize = 2000;
@@ -261,14 +261,7 @@ impl Condition {
     }
 
     fn search(&mut self, text: &str) {
-        let mut escaped = String::new();
-        for c in text.chars().take(256) {
-            if matches!(c, '%' | '_' | '\\') {
-                escaped.push('\\');
-            }
-            escaped.push(c);
-        }
-        let pattern = self.bind(Value::Text(format!("%{escaped}%")));
+        let pattern = self.bind(Value::Text(like_pattern(text)));
         // One text with breaks between: matching it once is quicker than matching four columns.
         let all = "a.name || char(10) || a.host || char(10) || a.instance_id || char(10) || a.version";
         let mut test = format!("({all}) LIKE {pattern} ESCAPE '\\'");
