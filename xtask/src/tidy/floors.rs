@@ -18,12 +18,17 @@ pub(crate) enum Floor {
 /// Every crate, from the ground up.
 pub(crate) const FLOORS: &[(&str, Floor)] = &[
     ("opamp-proto", Floor::Level(1)),
+    ("host-proto", Floor::Level(1)),
     ("opamp-client", Floor::Level(2)),
     ("opamp-server", Floor::Level(2)),
+    ("reconcile", Floor::Level(2)),
     ("model", Floor::Level(2)),
+    ("scheduler", Floor::Level(3)),
+    ("host-drivers", Floor::Level(3)),
     ("store", Floor::Level(3)),
     ("api", Floor::Level(3)),
     ("control-plane", Floor::Level(4)),
+    ("host-agent", Floor::Level(4)),
     ("muster", Floor::Level(5)),
     ("testkit", Floor::TestsOnly),
     ("xtask", Floor::Tools),

@@ -1,0 +1,42 @@
+//! Limits and intervals of the protocol, each with the clause that it comes from.
+
+use std::time::Duration;
+
+/// Longest message in bytes, after inflation (REQ-11).
+pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
+/// Texts shorter than this many bytes travel uncompressed: deflate would not pay (R23).
+pub const COMPRESS_FROM: usize = 1024;
+/// Each side pings this often (CONNECT-5).
+pub const PING_EVERY: Duration = Duration::from_secs(20);
+/// After this much silence the socket is closed (CONNECT-5).
+pub const SILENCE: Duration = Duration::from_secs(60);
+/// First pause before a new connection (CONNECT-6).
+pub const BACKOFF_MIN: Duration = Duration::from_secs(1);
+/// Longest pause before a new connection, unless the server asked for more (CONNECT-6).
+pub const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// A connection must last this long before the pause starts small again (R16).
+pub const STABLE_AFTER: Duration = Duration::from_secs(60);
+/// Pause after a fatal refusal such as `duplicate_host` (R15).
+pub const REFUSED_PAUSE: Duration = Duration::from_secs(5 * 60);
+/// `hello` must come this soon after the upgrade.
+pub const HELLO_WITHIN: Duration = Duration::from_secs(5);
+/// The host reconciles at least this often (STATE-9).
+pub const RECONCILE_EVERY: Duration = Duration::from_secs(30);
+/// `metrics` are sent this often (REQ-8).
+pub const METRICS_EVERY: Duration = Duration::from_secs(30);
+/// Host tokens are replaced at this age (TOKEN-1).
+pub const TOKEN_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// The old token works this long after the new one was confirmed (TOKEN-2, R88).
+pub const TOKEN_GRACE: Duration = Duration::from_secs(10 * 60);
+/// Lines of a host's own log that the server keeps (`host_logs_tail`).
+pub const HOST_LOG_LINES: usize = 500;
+/// Longest text of one log line in bytes; the rest follows as `partial` (R81).
+pub const LOG_LINE: usize = 16 * 1024;
+/// Most lines that one `logs_query` may ask for.
+pub const LOG_QUERY_LINES: u32 = 5000;
+/// Most lines that a subscription may begin with.
+pub const LOG_TAIL_LINES: u32 = 1000;
+/// Most items of an array in a message, except replicas and DNS records.
+pub const MAX_ITEMS: usize = 4096;
+/// Most replicas, and most DNS records, of a host.
+pub const MAX_REPLICAS: usize = 65_536;
