@@ -3,7 +3,8 @@
 //! are `api`'s; both convert from these types.
 //!
 //! Reading order: [`attribute`], [`label`] and [`selector`], [`agent`] with [`state`], [`health`], [`remote_config`] and
-//! [`replacement`], [`redact`]; then [`credential`], [`user`] and [`api_token`]; the small types [`time`] and [`epoch`].
+//! [`replacement`], [`redact`]; [`service`]; then [`credential`], [`user`] and [`api_token`]; the small types [`time`] and
+//! [`epoch`].
 
 pub mod agent;
 pub mod api_token;
@@ -19,6 +20,7 @@ pub mod redact;
 pub mod remote_config;
 pub mod replacement;
 pub mod selector;
+pub mod service;
 pub mod state;
 pub mod time;
 pub mod user;
@@ -36,6 +38,7 @@ pub use label::{LabelChange, Labels};
 pub use remote_config::{RemoteConfigState, RemoteConfigStatus};
 pub use replacement::Identity;
 pub use selector::Selector;
+pub use service::{ContainerSpec, ImageRef, ServiceSpec};
 pub use state::{ConnectionState, Transport};
 pub use time::UnixMillis;
 pub use user::{Role, Session, User, UserId};

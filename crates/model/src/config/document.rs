@@ -20,7 +20,7 @@ pub struct Document {
 pub fn read(format: Format, body: &str, number: u16, budget: &mut Budget) -> Result<Document, ParseError> {
     match format {
         Format::Yaml => {
-            let yaml::Yaml { root, second } = yaml::parse(body, number, budget)?;
+            let yaml::Yaml { root, second, tags: _ } = yaml::parse(body, number, budget)?;
             Ok(Document { root, second })
         }
         Format::Json => Ok(Document { root: Some(json::parse(body, number)?), second: None }),

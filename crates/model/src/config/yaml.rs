@@ -23,6 +23,8 @@ pub struct Yaml {
     pub root: Option<Arc<Node>>,
     /// Where the second document begins, which most agents ignore.
     pub second: Option<Place>,
+    /// Tags that are not of YAML itself, such as `!reset`, with the place of the value that has them.
+    pub tags: Vec<(Place, String)>,
 }
 
 /// How many more nodes may be read; shared by all files of a configuration.
@@ -45,7 +47,7 @@ pub fn parse(text: &str, file: u16, budget: &mut Budget) -> Result<Yaml, ParseEr
     }
     let mut builder = Builder::new(file, budget);
     builder.read(&mut Parser::new_from_str(text))?;
-    Ok(Yaml { root: builder.root, second: builder.second })
+    Ok(Yaml { root: builder.root, second: builder.second, tags: builder.tags })
 }
 
 /// A collection that is not closed yet.
@@ -68,12 +70,13 @@ struct Builder<'b> {
     documents: usize,
     root: Option<Arc<Node>>,
     second: Option<Place>,
+    tags: Vec<(Place, String)>,
 }
 
 impl<'b> Builder<'b> {
     fn new(file: u16, budget: &'b mut Budget) -> Self {
-        let (open, anchors) = (Vec::new(), HashMap::new());
-        Self { file, budget, open, anchors, documents: 0, root: None, second: None }
+        let (open, anchors, tags) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { file, budget, open, anchors, documents: 0, root: None, second: None, tags }
     }
 
     fn read(&mut self, parser: &mut Parser<'_, StrInput<'_>>) -> Result<(), ParseError> {
@@ -101,16 +104,27 @@ impl<'b> Builder<'b> {
             }
             Event::Alias(anchor) => self.alias(anchor, place),
             Event::Scalar(text, style, anchor, tag) => {
+                self.note_tag(tag.as_deref(), place);
                 let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| is_text_tag(&tag));
                 let scalar = Scalar { text: text.into_owned(), is_text };
                 self.done(Node::new(place, Value::Scalar(scalar)), anchor)
             }
-            Event::SequenceStart(anchor, _) => self.begin(anchor, place, OpenKind::List(Vec::new())),
-            Event::MappingStart(anchor, _) => {
+            Event::SequenceStart(anchor, tag) => {
+                self.note_tag(tag.as_deref(), place);
+                self.begin(anchor, place, OpenKind::List(Vec::new()))
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.note_tag(tag.as_deref(), place);
                 let (entries, seen, merges) = (Vec::new(), HashSet::new(), Vec::new());
                 self.begin(anchor, place, OpenKind::Map { entries, seen, key: None, merges })
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
+        }
+    }
+
+    fn note_tag(&mut self, tag: Option<&Tag>, place: Place) {
+        if let Some(tag) = tag.filter(|tag| !tag.is_yaml_core_schema()) {
+            self.tags.push((place, tag.to_string()));
         }
     }
 

@@ -1,0 +1,35 @@
+//! What the services of a project share: networks and volumes. Secrets and configurations are named by mounts and
+//! kept by whoever stores them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A network of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkSpec {
+    /// Its name in the project.
+    pub name: String,
+    /// Whether nothing outside of it is reached from it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub internal: bool,
+}
+
+/// A volume of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeSpec {
+    /// Its name in the project.
+    pub name: String,
+    /// Options of the engine's local driver; empty: a directory of the engine.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
+}
+
+impl VolumeSpec {
+    /// Whether its data is a path of the host, which a host must allow.
+    pub fn is_host_path(&self) -> bool {
+        let has_bind =
+            self.options.get("o").is_some_and(|o| o.split(',').any(|o| o == "bind" || o == "rbind"));
+        has_bind || self.options.get("type").is_some_and(|kind| kind == "none")
+    }
+}
