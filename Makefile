@@ -13,10 +13,10 @@ ARGS ?=
 # Seconds that `make fuzz` spends on each target.
 FUZZ_SECONDS ?= 20
 
-.PHONY: help run test bench lint console interop fmt fuzz clean
+.PHONY: help run test bench lint console pictures interop fmt fuzz clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## install what is missing, build, and start a server with a demo agent on this machine
 	@tools/bootstrap run
@@ -35,6 +35,11 @@ lint: ## formatting, clippy, licences and sources of dependencies, the repositor
 console: ## types, unit tests and build of the console
 	@tools/bootstrap run
 	@tools/test console
+
+pictures: ## every screen at three widths in two themes into var/pictures, and the guide's pictures
+	@tools/bootstrap pictures
+	@$(MAKE) --no-print-directory console/dist/index.html
+	@cd console && npm run --silent pictures -- ../var/pictures $(ARGS)
 
 interop: ## the tests with other makers' agents and servers (ARGS="word" runs only those with the word in their name)
 	@tools/bootstrap test

@@ -2,11 +2,11 @@
 // stops at the first fault, and every way on from there.
 import assert from 'node:assert/strict';
 import { signInTo } from './chromium.mjs';
-import { control, look, LOOKS, uidOf, write } from './steps.mjs';
+import { control, look, uidOf, write } from './steps.mjs';
 
 const compose = '/new-assignment?config=node&selector=tier%3Dworker';
 
-const driven = [
+export const assignmentCases = [
   ['whom an assignment reaches is known before the button, which says it; then it rolls out by itself', async (page, server) => {
     await signInTo(page, server, '/assignments');
     await page.getByRole('heading', { name: '4 assignments, none on its way.' }).waitFor();
@@ -106,21 +106,3 @@ const driven = [
     await page.getByRole('button', { name: 'Assign' }).and(page.locator(':disabled')).waitFor();
   }, { refusals: [400] }],
 ];
-
-const looks = LOOKS.map(([theme, width]) => [`axe finds nothing on the pages of assignments in ${theme} at ${width} px`, async (page, server) => {
-  await signInTo(page, server, '/assignments');
-  await page.locator('[data-row]').first().waitFor();
-  await look(page, 'the assignments');
-  await page.goto(`${server.url}/new-assignment?config=node`);
-  await page.locator('[data-row]').first().waitFor();
-  await look(page, 'composing');
-  await page.getByRole('combobox', { name: 'Agents, by selector' }).focus();
-  await page.getByRole('option', { name: 'service.name', exact: true }).waitFor();
-  await look(page, 'completion');
-  await page.goto(`${server.url}/assignments/3`);
-  await page.getByRole('heading', { name: 'Failures' }).waitFor();
-  await page.getByText('as a command').click();
-  await look(page, 'an assignment');
-}, { theme, width }]);
-
-export const assignmentCases = [...driven, ...looks];

@@ -1,11 +1,11 @@
 // Configurations, driven against the mock: read, write with problems in place, a draft that survives, two people who
 // save at once, files, roles.
 import { signInTo } from './chromium.mjs';
-import { control, look, LOOKS, write } from './steps.mjs';
+import { control, look, write } from './steps.mjs';
 
 const BASE = 'receivers:\n  otlp:\nexporters:\n  debug:\nservice:\n  pipelines:\n    traces:\n      receivers: [otlp]\n      exporters: [debug]\n';
 
-const driven = [
+export const configCases = [
   ['the list leads to a configuration, its history and what a revision changed', async (page, server) => {
     await signInTo(page, server, '/configs');
     await page.getByRole('heading', { name: '4 configurations.' }).waitFor();
@@ -109,25 +109,3 @@ const driven = [
     await page.getByRole('button', { name: 'Edit' }).and(page.locator(':disabled')).waitFor();
   }],
 ];
-
-const looks = LOOKS.map(([theme, width]) => [`axe finds nothing on the pages of configurations in ${theme} at ${width} px`, async (page, server) => {
-  await signInTo(page, server, '/configs');
-  await page.locator('[data-row]').first().waitFor();
-  await look(page, 'the configurations');
-  await page.goto(`${server.url}/configs/gateway`);
-  await page.getByText('1 in sync').waitFor();
-  await look(page, 'a configuration');
-  await page.goto(`${server.url}/configs/gateway/revisions/2`);
-  await page.getByText('limit_mib: 512 → 1024').waitFor();
-  await look(page, 'a revision');
-  await page.goto(`${server.url}/configs/gateway/edit`);
-  await page.getByText('Nothing is changed yet.').waitFor();
-  await write(page, 'a: [1\nb: c\n');
-  await page.locator('.problem.error').first().waitFor();
-  await look(page, 'the editor');
-  await page.goto(`${server.url}/new-config`);
-  await page.getByText('It needs a name.').waitFor();
-  await look(page, 'a new configuration');
-}, { theme, width }]);
-
-export const configCases = [...driven, ...looks];

@@ -1,50 +1,108 @@
-// `npm run pictures`: the pictures of the guide in docs/guide/pictures, taken from the server at
-// MUSTER_URL (MUSTER_USER, MUSTER_PASSWORD); without MUSTER_URL from the mock. MUSTER_AGENT names the agent to show;
-// otherwise the first connected one is.
-import { mkdirSync } from 'node:fs';
+// `make pictures`: every screen at three widths in two themes as PNG files in OUT (to be looked at, not committed), and
+// the chosen ones as the guide's pictures in docs/guide/pictures, smaller. All of a made-up fleet: the mock's.
+// Run: node browser/pictures.mjs OUT [WORDS]; with WORDS only the screens whose name holds them, and no guide.
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startMock } from '../mock/server.mjs';
-import { openBrowser, openPage, realServer, signInTo } from './chromium.mjs';
+import { openBrowser, openPage, signIn } from './chromium.mjs';
+import { arrange, SCREENS, WORKERS } from './screens.mjs';
 
-const OUT = fileURLToPath(new URL('../../docs/guide/pictures/', import.meta.url));
+const GUIDE = fileURLToPath(new URL('../../docs/guide/pictures/', import.meta.url));
+const SIZES = [[1440, 900], [768, 1024], [360, 740]];
+/** What the guide and the README show: screen, theme, width, height. */
+const CHOSEN = [
+  ['overview', 'light', 1280, 800], ['agents', 'light', 1280, 800], ['agents', 'dark', 1280, 800], ['agent-drifted', 'light', 1280, 1100], ['configuration', 'light', 1280, 800],
+  ['edit', 'light', 1280, 800], ['assign', 'light', 1280, 800], ['rollout', 'light', 1280, 800], ['rollout', 'dark', 360, 740], ['activity', 'light', 1280, 800], ['settings', 'light', 1280, 800],
+];
 
-async function take(page, server) {
-  await signInTo(page, server, '/agents');
-  await page.locator('[data-row]').first().waitFor();
-  await page.mouse.move(0, 0);
-  await page.screenshot({ path: join(OUT, 'agents.png') });
-  const connected = page.locator('tbody tr', { hasText: 'connected' });
-  const uid = process.env.MUSTER_AGENT ?? server.agent ?? (await connected.first().getAttribute('data-uid'));
-  await page.goto(`${server.url}/agents/${encodeURIComponent(uid)}`);
-  await page.getByRole('heading', { name: 'Identity' }).waitFor();
-  await page.screenshot({ path: join(OUT, 'agent.png') });
-  await shoot(page, server, '/', 'overview.png');
-  await shoot(page, server, '/configs', 'configurations.png');
-  await page.locator('tbody tr a, li a').first().click();
-  await page.getByRole('heading', { name: 'History' }).waitFor();
-  await page.screenshot({ path: join(OUT, 'configuration.png') });
-  await shoot(page, server, '/activity', 'activity.png');
+/** A signed-in page on a fleet of its own, for whatever `use` does with it. */
+async function signedIn(browser, options, use) {
+  const { url, mock, close } = await startMock({ extra: WORKERS });
+  const found = arrange(mock);
+  const page = await openPage(browser, options);
+  try {
+    await signIn(page, { url, user: 'admin', password: 'admin' });
+    await page.getByText('live', { exact: true }).waitFor();
+    await use(page, { url, ...found });
+  } finally {
+    await page.context().close();
+    await close();
+  }
 }
 
-async function shoot(page, server, path, name) {
-  await page.goto(`${server.url}${path}`);
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  await page.waitForLoadState('networkidle').catch(() => {});
-  await page.screenshot({ path: join(OUT, name) });
+/** Goes to a screen and gives its picture. */
+async function picture(page, world, [name, go], options) {
+  try {
+    await go(page, world);
+    await page.mouse.move(0, 0);
+    return await page.screenshot(options);
+  } catch (error) {
+    throw new Error(`no picture of ${name}`, { cause: error });
+  }
 }
 
-mkdirSync(OUT, { recursive: true });
-const real = realServer();
-const mock = real ? null : await startMock();
-// The hostile agent is for tests; a guide shows a fleet as people have it.
-if (mock) for (const one of [...mock.mock.agents.values()]) if (one.name.includes('<')) mock.mock.agents.delete(one.instance_uid);
-const server = real ?? { url: mock.url, user: 'admin', password: 'admin', agent: [...mock.mock.agents.keys()][2] };
+/** The pages before anybody is signed in, and before there is an agent. */
+async function first(browser, out, theme, [width, height]) {
+  const { url, mock, close } = await startMock();
+  mock.agents.clear();
+  const page = await openPage(browser, { theme, width, height });
+  await page.goto(url);
+  await page.getByLabel('User name').waitFor();
+  await page.screenshot({ path: join(out, `sign-in-${width}-${theme}.png`) });
+  await signIn(page, { url, user: 'admin', password: 'admin' });
+  await page.getByText('Waiting for an agent.').waitFor();
+  await page.screenshot({ path: join(out, `first-run-${width}-${theme}.png`), fullPage: true });
+  await page.context().close();
+  await close();
+}
+
+async function all(browser, out, words) {
+  const screens = SCREENS.filter(([name]) => !words || name.includes(words));
+  for (const size of SIZES) {
+    for (const theme of ['light', 'dark']) {
+      if (!words || 'sign-in first-run'.includes(words)) await first(browser, out, theme, size);
+      await signedIn(browser, { theme, width: size[0], height: size[1] }, async (page, world) => {
+        for (const screen of screens) await picture(page, world, screen, { path: join(out, `${screen[0]}-${size[0]}-${theme}.png`), fullPage: screen[2]?.whole ?? false });
+      });
+    }
+  }
+}
+
+/** The same picture without loss in about a third of the bytes. */
+async function smaller(browser, png) {
+  const page = await browser.newPage();
+  const url = await page.evaluate(async (source) => {
+    const image = new Image();
+    image.src = source;
+    await image.decode();
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+    canvas.getContext('2d').drawImage(image, 0, 0);
+    return canvas.toDataURL('image/webp', 1);
+  }, `data:image/png;base64,${png.toString('base64')}`);
+  await page.close();
+  return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
+}
+
+async function guide(browser) {
+  mkdirSync(GUIDE, { recursive: true });
+  for (const [name, theme, width, height] of CHOSEN) {
+    const screen = SCREENS.find(([one]) => one === name);
+    const file = [name, theme === 'dark' ? 'dark' : '', width < 400 ? 'phone' : ''].filter(Boolean).join('-');
+    await signedIn(browser, { theme, width, height, scale: 1.5 }, async (page, world) => {
+      writeFileSync(join(GUIDE, `${file}.webp`), await smaller(browser, await picture(page, world, screen)));
+    });
+  }
+}
+
+const [out = 'pictures', words] = process.argv.slice(2);
+mkdirSync(out, { recursive: true });
 const browser = await openBrowser();
 try {
-  await take(await openPage(browser, { width: 1280, height: 800 }), server);
+  await all(browser, out, words);
+  if (!words) await guide(browser);
 } finally {
   await browser.close();
-  await mock?.close();
 }
-console.log(`pictures in ${OUT}`);
+console.log(`every screen in ${out}${words ? '' : `, the guide's pictures in ${GUIDE}`}`);

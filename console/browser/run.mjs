@@ -1,11 +1,15 @@
-// The browser test. Without MUSTER_URL it drives the built console against the mock server, all of it; with MUSTER_URL
-// (and MUSTER_USER, MUSTER_PASSWORD) a subset against a real server that has a connected agent.
+// The browser test: run.mjs [--demo] [WORDS]. It drives the built console against the mock server, all of it; with
+// --demo the real binary of MUSTER_BIN, started as `make run` starts it; with MUSTER_URL (and MUSTER_USER,
+// MUSTER_PASSWORD) a subset against a server that is up and has a connected agent. WORDS: only cases named so.
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startMock } from '../mock/server.mjs';
 import { openBrowser, openPage, realServer } from './chromium.mjs';
+import { demoCases } from './cases-demo.mjs';
 import { mockCases } from './cases-mock.mjs';
 import { realCases } from './cases-real.mjs';
+import { realPeopleCases } from './cases-real-people.mjs';
+import { startDev } from './dev-server.mjs';
 
 /** Runs one case in a profile of its own; whatever the page complains about fails the case. */
 async function run(browser, [name, body, options = {}], server) {
@@ -32,23 +36,40 @@ async function run(browser, [name, body, options = {}], server) {
   }
 }
 
-async function main() {
+/** Each case on the mock has a fleet of its own, so that cases do not depend on their order. */
+async function onMock(browser, one) {
+  const mock = await startMock({ extra: one[2]?.extra ?? 0 });
+  const passed = await run(browser, one, { url: mock.url, user: 'admin', password: 'admin', mock: mock.mock });
+  await mock.close();
+  return passed;
+}
+
+/** Where the cases run: what they are, how one is run, and what is ended at last. */
+async function world(words) {
   const real = realServer();
-  if (!real && !readdirSync(fileURLToPath(new URL('../', import.meta.url))).includes('dist')) throw new Error('build first: npm run build');
-  const only = process.argv[2];
-  const cases = (real ? realCases : mockCases).filter(([name]) => !only || new RegExp(only).test(name));
+  if (words.includes('--demo')) {
+    const server = await startDev(process.env.MUSTER_BIN ?? `${process.env.CARGO_TARGET_DIR ?? '../target'}/debug/muster`);
+    return { cases: [...demoCases, ...realCases, ...realPeopleCases], run: (browser, one) => run(browser, one, server), close: server.close };
+  }
+  if (real) return { cases: realCases, run: (browser, one) => run(browser, one, real), close: () => {} };
+  if (!readdirSync(fileURLToPath(new URL('../', import.meta.url))).includes('dist')) throw new Error('build first: npm run build');
+  return { cases: mockCases, run: onMock, close: () => {} };
+}
+
+async function main() {
+  const only = process.argv.slice(2).find((word) => !word.startsWith('--'));
+  const { cases, run: runOne, close } = await world(process.argv);
+  const chosen = cases.filter(([name]) => !only || new RegExp(only).test(name));
   const browser = await openBrowser();
   let failed = 0;
-  for (const one of cases) {
-    // Each case on the mock has a fleet of its own, so that cases do not depend on their order.
-    const mock = real ? null : await startMock({ extra: one[2]?.extra ?? 0 });
-    const server = real ?? { url: mock.url, user: 'admin', password: 'admin', mock: mock.mock };
-    if (!(await run(browser, one, server))) failed += 1;
-    await mock?.close();
+  try {
+    for (const one of chosen) if (!(await runOne(browser, one))) failed += 1;
+  } finally {
+    await browser.close();
+    await close();
   }
-  await browser.close();
-  console.log(`${cases.length - failed} of ${cases.length} browser cases passed`);
-  return failed === 0 ? 0 : 1;
+  console.log(`${chosen.length - failed} of ${chosen.length} browser cases passed`);
+  return failed === 0 && chosen.length > 0 ? 0 : 1;
 }
 
 process.exitCode = await main();

@@ -18,6 +18,11 @@ export async function signedIn(page, server) {
   await page.locator('[data-row]').first().waitFor();
 }
 
+/** To another page without loading the console anew. */
+export async function open(page, path) {
+  await page.evaluate((to) => (history.pushState(null, '', to), dispatchEvent(new PopStateEvent('popstate'))), path);
+}
+
 /** Replaces the text in the editor. */
 export async function write(page, text) {
   await page.getByRole('textbox', { name: 'Text of the file' }).click();
@@ -31,6 +36,3 @@ export async function look(page, where) {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.equal(over, 0, `${where} is ${over} px wider than the window`);
 }
-
-/** The same case as it looks on a wide and a narrow screen, light and dark: every page is looked at in these. */
-export const LOOKS = [['light', 1440], ['dark', 768], ['dark', 360], ['light', 360]];

@@ -3,16 +3,11 @@
 // connected agent that accepts a configuration and refuses what it was not built with.
 import { scan } from './axe.mjs';
 import { signInTo } from './chromium.mjs';
-import { write } from './steps.mjs';
+import { open, write } from './steps.mjs';
 
 const GOOD = 'receivers:\n  otlp:\nexporters:\n  debug:\nservice:\n  pipelines:\n    traces:\n      receivers: [otlp]\n      exporters: [debug]\n';
 /** No agent has such an exporter; agents that look at words instead of components are told by the comment. */
 const BROKEN = `# made to fail\n${GOOD.replaceAll('debug', 'nosuch')}`;
-
-/** To another page without loading the console anew. */
-async function open(page, path) {
-  await page.evaluate((to) => (history.pushState(null, '', to), dispatchEvent(new PopStateEvent('popstate'))), path);
-}
 
 /** A selector that only this agent meets. */
 async function selectorOf(page, uid) {

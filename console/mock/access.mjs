@@ -10,6 +10,7 @@ export class Access {
     this.mock = mock;
     this.users = new Map();
     this.tokens = [];
+    this.enrolTokens = [{ id: '1', label: 'first', created_at: '2026-11-02T09:12:00.000Z', expires_at: null, revoked_at: null, last_used_at: '2026-11-29T17:40:00.000Z', agents: 11 }];
     this.views = [];
     this.trail = [];
     for (const name of ['admin', 'operator', 'viewer']) this.users.set(name, { name, role: name, created_at: '2026-11-02T09:12:00.000Z', disabled: false, password: name, version: 1 });
@@ -77,6 +78,16 @@ export class Access {
     };
     this.tokens.unshift(made);
     return { ...made, token: `muster_api_${randomUUID().replaceAll('-', '')}` };
+  }
+
+  addEnrolToken({ label, expires_in_seconds: seconds }) {
+    const at = Date.now();
+    const made = {
+      id: String(this.enrolTokens.length + 1), label, created_at: new Date(at).toISOString(), expires_at: seconds ? new Date(at + seconds * 1000).toISOString() : null,
+      revoked_at: null, last_used_at: null, agents: 0,
+    };
+    this.enrolTokens.unshift(made);
+    return { ...made, token: `mock_${randomUUID().replaceAll('-', '')}` };
   }
 }
 

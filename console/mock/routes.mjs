@@ -196,6 +196,19 @@ const access = [
     mock.access.audit(user.name, 'api-token.revoke', `api-token/${at[0]}`, { label: found.label }, null);
     return reply(204);
   }],
+  ['GET', '/tokens', 'viewer', ({ mock }) => reply(200, { items: mock.access.enrolTokens })],
+  ['POST', '/tokens', 'operator', ({ mock, user, body }) => {
+    const made = mock.access.addEnrolToken(body);
+    mock.access.audit(user.name, 'token.create', `token/${made.id}`, null, { label: made.label });
+    return reply(201, made);
+  }],
+  ['DELETE', '/tokens/:id', 'operator', ({ mock, user, at }) => {
+    const found = mock.access.enrolTokens.find((one) => one.id === at[0]);
+    if (!found) throw new Problem(404, 'not found', 'there is no such token');
+    found.revoked_at = now();
+    mock.access.audit(user.name, 'token.revoke', `token/${at[0]}`, { label: found.label }, null);
+    return reply(204);
+  }],
   ['GET', '/audit', 'viewer', ({ mock, query }) => page(mock.access.found(query), query)],
   ['GET', '/audit/export', 'admin', ({ mock, query }) => ({ status: 200, text: mock.access.found(query).map((one) => JSON.stringify(one)).join('\n') })],
 ];

@@ -194,7 +194,6 @@ async function api(mock, request, response, url) {
   if (path === '/session' && request.method === 'DELETE') return mock.sessions.delete(id), response.writeHead(204).end();
   if (path === '/session') return json(response, 200, session);
   if (path === '/overview') return json(response, 200, mock.overview());
-  if (path === '/tokens' && request.method === 'POST') return json(response, 201, await token(request));
   if (path === '/events') return events(mock, request, response);
   if (path === '/agents' && request.method === 'GET') return json(response, 200, mock.list(url.searchParams));
   const found = route(mock, session.user, request, path, url.searchParams, ['GET', 'DELETE'].includes(request.method) ? {} : await body(request));
@@ -221,15 +220,6 @@ async function signIn(mock, request, response) {
   const session = { user: { name: user.name, role: user.role }, csrf: randomUUID(), expires_at: new Date(Date.now() + 86_400_000).toISOString() };
   mock.sessions.set(id, session);
   json(response, 200, session, { 'set-cookie': `muster_session=${id}; HttpOnly; SameSite=Strict; Path=/` });
-}
-
-async function token(request) {
-  const { label, expires_in_seconds: seconds } = await body(request);
-  const now = Date.now();
-  return {
-    id: 2, label, created_at: new Date(now).toISOString(), expires_at: new Date(now + seconds * 1000).toISOString(), revoked_at: null, last_used_at: null, agents: 0,
-    token: `mock_${randomUUID().replaceAll('-', '')}`,
-  };
 }
 
 function events(mock, request, response) {

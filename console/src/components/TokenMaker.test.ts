@@ -5,7 +5,7 @@ import { api, ApiError } from '../lib/api';
 import TokenMaker from './TokenMaker.svelte';
 
 test('a token is made for a day and shown with the line that uses it', async () => {
-  const made = { id: 1, label: 'eu', expires_at: '2026-12-01T03:15:00.000Z', token: "t'ok" };
+  const made = { id: '1', label: 'eu', expires_at: '2026-12-01T03:15:00.000Z', token: "t'ok" };
   const create = vi.spyOn(api, 'createToken').mockResolvedValue(made);
   const { getByLabelText, getByRole, findByText } = render(TokenMaker);
   await fireEvent.input(getByLabelText('Label'), { target: { value: ' eu ' } });

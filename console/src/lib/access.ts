@@ -1,4 +1,4 @@
-// Users, API tokens and the own password as the API has them.
+// Users, API tokens, enrolment tokens and the own password as the API has them.
 import { api, type Role, type Tagged } from './api';
 
 export interface User {
@@ -25,6 +25,19 @@ export interface CreatedApiToken extends ApiToken {
   token: string;
 }
 
+/** A token with which agents enrol. */
+export interface EnrolToken {
+  id: string;
+  label: string;
+  created_at: string;
+  /** After this moment it enrols nobody new; agents that it enrolled stay. */
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  /** How many agents are bound to it. */
+  agents: number;
+}
+
 export const ROLES: Role[] = ['viewer', 'operator', 'admin'];
 /** What each role may do, for the forms that give one. */
 export const ROLE_WORDS: Record<Role, string> = {
@@ -45,5 +58,7 @@ export const access = {
   addToken: (label: string, role: Role, days: number | null): Promise<Tagged<CreatedApiToken>> =>
     api.write('POST', '/api-tokens', { label, role, ...(days ? { expires_in: `${days}d` } : {}) }),
   revoke: (id: string): Promise<Tagged<void>> => api.write('DELETE', `/api-tokens/${encodeURIComponent(id)}`),
+  enrolTokens: (): Promise<{ items: EnrolToken[] }> => api.get('/tokens'),
+  revokeEnrolToken: (id: string): Promise<Tagged<void>> => api.write('DELETE', `/tokens/${encodeURIComponent(id)}`),
   changePassword: (current: string, fresh: string): Promise<Tagged<void>> => api.write('POST', '/session/password', { current, new: fresh }),
 };

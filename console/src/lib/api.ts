@@ -140,7 +140,7 @@ export interface Tagged<T> {
 
 /** An enrolment token just made; its text is in this answer and nowhere else. */
 export interface CreatedToken {
-  id: number;
+  id: string;
   label: string;
   expires_at: string | null;
   token: string;

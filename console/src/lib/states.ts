@@ -2,7 +2,7 @@
 // line; a state is never shown by colour alone, and red is kept for "a person must act".
 import type { AgentSummary } from './api';
 
-export type Shape = 'disc' | 'half' | 'ring' | 'diamond' | 'check' | 'cross' | 'dash' | 'arrow' | 'none';
+export type Shape = 'disc' | 'half' | 'ring' | 'diamond' | 'check' | 'cross' | 'dash' | 'arrow' | 'barred';
 export type Tone = 'ok' | 'warn' | 'bad' | 'idle' | 'info';
 
 export interface Mark {
@@ -35,7 +35,7 @@ const CONFIG: Record<string, Mark> = {
   unmanaged: { word: 'unmanaged', shape: 'dash', tone: 'idle', means: 'is given no configuration by this server' },
   'not configurable': {
     word: 'not configurable',
-    shape: 'none',
+    shape: 'barred',
     tone: 'idle',
     means: 'does not accept a configuration from a server; its page says why',
   },

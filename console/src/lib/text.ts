@@ -24,3 +24,8 @@ export function count(amount: number, one: string, many = `${one}s`): string {
 export function number(amount: number): string {
   return String(amount).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
+
+/** The agents that match something, in words that agree with their number. */
+export function matching(amount: number): string {
+  return `${count(amount, 'agent')} that ${amount === 1 ? 'matches' : 'match'}`;
+}

@@ -1,0 +1,99 @@
+// Every screen of the console, each brought into a state worth looking at: what is photographed by pictures.mjs and
+// scanned by the tests. A new page gets a row here, and with it pictures in all sizes and a look by axe.
+import assert from 'node:assert/strict';
+import { open, rowOf, uidOf, write } from './steps.mjs';
+
+/** How many workers the fleet has beside its eleven agents of every kind. */
+export const WORKERS = 28;
+/** The worker that cannot take what it is given, so that a rollout stands paused. */
+const SICK = 19;
+const SICK_SAYS = 'cannot start pipelines: listen tcp 0.0.0.0:4317: bind: address already in use';
+
+/** Makes the fleet of a picture: no hostile agent, and a rollout that stopped at a failure. */
+export function arrange(mock) {
+  mock.agents.delete(uidOf(8));
+  const edge = [...mock.agents.values()].filter((agent) => agent.labels.tier === 'worker');
+  edge.forEach((agent, at) => Object.assign(agent, { name: 'otelcol-edge', version: ['0.149.0', '0.149.0', '0.147.0', '0.142.0'][at % 4], host: `edge-${String(at + 1).padStart(2, '0')}.eu.example.net` }));
+  mock.rollouts.failing.set(uidOf(SICK), SICK_SAYS);
+  const made = mock.rollouts.create({ config: 'node', revision: 2, selector: 'tier=worker', batch_percent: 25 }, 'operator');
+  mock.access.audit('operator', 'assignment.create', `assignment/${made.id}`, null, { config: 'node', revision: 2, selector: 'tier=worker', batch_percent: 25 });
+  for (let moment = 0; moment < 60 && made.state === 'rolling'; moment += 1) mock.rollouts.tick();
+  assert.equal(made.state, 'paused');
+  return { paused: made.id };
+}
+
+const heading = (page, name) => page.getByRole('heading', { name }).first().waitFor();
+const rows = (page) => page.locator('[data-row]').first().waitFor();
+
+async function agent(page, n) {
+  await open(page, `/agents/${uidOf(n)}`);
+  await heading(page, 'Identity');
+}
+
+/** Name, what it takes to get there once signed in, and whether the whole page is wanted instead of one window full. */
+export const SCREENS = [
+  ['overview', async (page) => (await open(page, '/'), await heading(page, 'Versions')), { whole: true }],
+  ['agents', async (page) => (await open(page, '/agents'), await rows(page), await page.keyboard.press('ArrowDown'))],
+  ['agents-marked', async (page) => {
+    await open(page, '/agents?selector=tier%3Dworker');
+    await rows(page);
+    for (const n of [12, 13, 14]) await rowOf(page, n).getByRole('checkbox').check();
+    await page.getByText('3 agents marked').waitFor();
+  }],
+  ['agents-selector-wrong', async (page) => (await open(page, '/agents?selector=a%20%3D%3D%3D%3D%20b'), await page.getByRole('alert').waitFor()), { refusals: [400] }],
+  ['agents-none', async (page) => (await open(page, '/agents?q=nobody'), await page.getByText('No agent matches.').waitFor())],
+  ['agents-completion', async (page) => {
+    await open(page, '/agents');
+    await rows(page);
+    await page.getByRole('combobox', { name: 'Selector' }).fill('os');
+    await page.getByRole('option').first().waitFor();
+  }],
+  ['agents-columns', async (page) => {
+    await open(page, '/agents');
+    await rows(page);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('dialog').waitFor();
+  }],
+  ['agent', async (page) => (await agent(page, 3), await page.getByText('export failed: 429').waitFor()), { whole: true }],
+  ['agent-failed', async (page) => agent(page, 4), { whole: true }],
+  ['agent-drifted', async (page) => {
+    await agent(page, 9);
+    await page.getByText('Offered against effective, line by line').click();
+    await page.getByRole('region', { name: 'Difference of configuration.yaml' }).waitFor();
+  }, { whole: true }],
+  ['agent-extension', async (page) => agent(page, 2), { whole: true }],
+  ['configurations', async (page) => (await open(page, '/configs'), await rows(page))],
+  ['configuration', async (page) => (await open(page, '/configs/gateway'), await heading(page, 'History')), { whole: true }],
+  ['revision', async (page) => (await open(page, '/configs/gateway/revisions/3'), await heading(page, 'gateway revision 3'), await page.getByText('debug').first().waitFor()), { whole: true }],
+  ['edit', async (page) => {
+    await open(page, '/configs/gateway/edit');
+    await page.getByText('Nothing is changed yet.').waitFor();
+    await write(page, 'receivers:\n  otlp:\nexporters:\n  debug:\nservice:\n  pipelines:\n    traces:\n      receivers: [otlp]\n      exporters: [debug, elsewhere]\n');
+    await page.getByText('1 warning. It can be saved all the same.').waitFor();
+  }, { whole: true }],
+  ['edit-wrong', async (page) => {
+    await open(page, '/configs/node/edit');
+    await page.getByText('Nothing is changed yet.').waitFor();
+    await write(page, 'a: [1\nb: c\n');
+    await page.locator('.problem.error').first().waitFor();
+  }],
+  ['new-configuration', async (page) => (await open(page, '/new-config'), await page.getByLabel('Name', { exact: true }).waitFor())],
+  ['assignments', async (page) => (await open(page, '/assignments'), await rows(page))],
+  ['assign', async (page) => (await open(page, '/new-assignment?config=gateway&selector=tier%3Dworker&priority=10'), await rows(page)), { whole: true }],
+  ['assign-completion', async (page) => {
+    await open(page, '/new-assignment?config=node');
+    await rows(page);
+    await page.getByRole('combobox', { name: 'Agents, by selector' }).fill('ser');
+    await page.getByRole('option', { name: 'service.name', exact: true }).waitFor();
+  }],
+  ['rollout', async (page, { paused }) => (await open(page, `/assignments/${paused}`), await heading(page, 'Failures'), await rows(page)), { whole: true }],
+  ['activity', async (page) => (await open(page, '/activity'), await page.getByText('config.revise').first().waitFor())],
+  ['settings', async (page) => (await open(page, '/settings'), await page.getByText('dashboards').waitFor()), { whole: true }],
+  ['connect', async (page) => {
+    await open(page, '/connect');
+    await page.getByRole('button', { name: 'Make a token' }).click();
+    await page.getByText(/^export OPAMP_TOKEN=/).waitFor();
+  }, { whole: true }],
+  ['no-such-page', async (page) => (await open(page, '/somewhere'), await heading(page, 'There is no such page.'))],
+  ['keys', async (page) => (await open(page, '/'), await heading(page, 'Versions'), await page.keyboard.press('?'), await page.getByRole('dialog', { name: 'Keys' }).waitFor())],
+];
