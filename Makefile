@@ -1,5 +1,5 @@
 # The commands of this repository; `make` lists them. CI runs `make test` and nothing else.
-# What the longer ones do is written in tools/ (bootstrap, test) and interop/ (build, run).
+# What the longer ones do is written in tools/ (bootstrap, test), interop/ and tests/lab/ (build, run).
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -13,7 +13,7 @@ ARGS ?=
 # Seconds that `make fuzz` spends on each target.
 FUZZ_SECONDS ?= 20
 
-.PHONY: help run test bench lint console pictures interop fmt fuzz clean
+.PHONY: help run test bench lint console pictures interop lab fmt fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ interop: ## the tests with other makers' agents and servers (ARGS="word" runs on
 	@interop/build
 	@cargo build --package muster --package opamp-client --bins --examples
 	@MUSTER_BIN=$(TARGET)/debug/muster interop/run $(ARGS)
+
+lab: ## the tests on several hosts with their own Docker engines, as root (ARGS="word" as above)
+	@tools/bootstrap lab
+	@tests/lab/build
+	@cargo build --package muster
+	@MUSTER_BIN=$(TARGET)/debug/muster tests/lab/run $(ARGS)
 
 bench: ## measure memory and CPU per agent, beside a stateless server on opamp-go
 	@tools/bootstrap bench

@@ -1,11 +1,14 @@
-"""Runs every function test_… of the files test_*.py, and says `N passed, N failed` at the end. Start it by ../run.
+"""Runs every function test_… of the files test_*.py, and says `N passed, N failed` at the end. Start it by ../run, or by
+tests/lab/run for those of another folder.
 
 Each takes a World, and its name is the sentence that it proves. Several run at once: they mostly wait for each other's
-processes, and the machine of CI has two cores.
+processes, and the machine of CI has two cores. A function with `variants` is run once for each of them.
 """
 
+import argparse
 import concurrent.futures
 import importlib
+import pathlib
 import signal
 import sys
 import time
@@ -14,12 +17,22 @@ import traceback
 import world
 from world import HERE, World
 
-WORKERS = 6
+
+def options():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--from", dest="folder", type=pathlib.Path, default=HERE)
+    parser.add_argument("--workers", type=int, default=6)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("words", nargs="*")
+    return parser.parse_args()
 
 
-def load():
-    modules = [importlib.import_module(path.stem) for path in sorted(HERE.glob("test_*.py"))]
-    tests = [f for module in modules for name, f in vars(module).items() if name.startswith("test_")]
+def load(folder):
+    if folder != HERE:
+        sys.path.insert(0, str(folder))
+    modules = [importlib.import_module(path.stem) for path in sorted(folder.glob("test_*.py"))]
+    found = [f for module in modules for name, f in vars(module).items() if name.startswith("test_")]
+    tests = [variant for f in found for variant in getattr(f, "variants", [f])]
     return sorted(tests, key=lambda f: not getattr(f, "long", False))
 
 
@@ -41,10 +54,10 @@ def run(function):
 
 
 def main():
-    cases = load()
-    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    asked = options()
+    cases, words = load(asked.folder), asked.words
     chosen = [f for f in cases if not words or any(word in f.__name__ for word in words)]
-    if "--list" in sys.argv:
+    if asked.list:
         print("\n".join(f.__name__ for f in chosen))
         return 0
     if not chosen:
@@ -55,7 +68,7 @@ def main():
     failed = 0
     begun = time.monotonic()
     try:
-        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        with concurrent.futures.ThreadPoolExecutor(asked.workers) as pool:
             for done in concurrent.futures.as_completed([pool.submit(run, f) for f in chosen]):
                 name, seconds, problem = done.result()
                 failed += problem is not None
@@ -64,7 +77,7 @@ def main():
                     print(problem, flush=True)
     finally:
         world.end_shared()
-    print(f"interop: {time.monotonic() - begun:.0f} s")
+    print(f"{(HERE.parent if asked.folder == HERE else asked.folder).name}: {time.monotonic() - begun:.0f} s")
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
