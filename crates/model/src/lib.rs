@@ -3,7 +3,7 @@
 //! are `api`'s; both convert from these types.
 //!
 //! Reading order: [`attribute`], [`label`] and [`selector`], [`agent`] with [`state`], [`health`], [`remote_config`] and
-//! [`replacement`], [`redact`]; [`service`]; then [`credential`], [`user`] and [`api_token`]; the small types [`time`] and
+//! [`replacement`], [`redact`]; [`service`], [`hosting`]; then [`credential`], [`user`] and [`api_token`]; the small types [`time`] and
 //! [`epoch`].
 
 pub mod agent;
@@ -14,6 +14,7 @@ pub mod config;
 pub mod credential;
 pub mod epoch;
 pub mod health;
+pub mod hosting;
 pub mod label;
 pub mod name;
 pub mod redact;

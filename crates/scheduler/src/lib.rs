@@ -1,2 +1,18 @@
 //! Pure: where replicas run, how an update proceeds, and what each host should run. The control plane stores and sends
-//! what is decided here.
+//! what is decided here; a decision looks at what is stored and at what hosts said last, and at nothing else.
+//!
+//! Reading order: [`world`] (what is looked at), [`place`] (where), [`judge`] (does a replica work), [`step`] (what happens
+//! next in a project), [`address`] (who gets which address), [`desired`] (what a host is told), [`hash`].
+
+pub mod address;
+pub mod desired;
+pub mod hash;
+pub mod judge;
+pub mod place;
+pub mod step;
+pub mod world;
+
+pub use desired::{FileContent, HostWorld, desired_state};
+pub use place::{Placed, Refusal, place};
+pub use step::{Change, Step, step};
+pub use world::{HostView, ProjectWorld};

@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`options`], `store` (the handle), `writer` and `reader`, `migrate`; then what is stored:
 //! [`agents`], [`configs`], [`assignments`], [`credentials`], [`accounts`] and [`sessions`], [`api_tokens`], [`audit`],
-//! [`answers`], [`secrets`], [`views`].
+//! [`answers`], [`secrets`], [`views`]; [`hosting`] (hosts and what runs on them).
 
 pub mod accounts;
 pub mod agents;
@@ -17,6 +17,7 @@ mod backup;
 pub mod configs;
 mod copy;
 pub mod credentials;
+pub mod hosting;
 
 mod error;
 mod migrate;
@@ -45,6 +46,13 @@ pub use configs::{Added, Changed, ConfigPage, ConfigRow, HistoryRow, NewRevision
 pub use copy::{DatabaseCopy, RESTORED_AT, RESTORED_FROM};
 pub use credentials::NewCredential;
 pub use error::StoreError;
+pub use hosting::deploy::NewDeployment;
+pub use hosting::files::NewFile;
+pub use hosting::hosts::{HostChange, HostRemoved};
+pub use hosting::join::{JoinAttempt, Joined, NewJoinToken};
+pub use hosting::links::{HostLink, HostSession};
+pub use hosting::projects::{HostPorts, ProjectRows};
+pub use hosting::steps::{ProjectWrite, Reported};
 pub use options::{OpenOptions, Purpose};
 pub use secrets::SealedSecret;
 pub use sessions::{FIRST_LOGIN, NewSession};

@@ -14,6 +14,7 @@ use crate::options::OpenOptions;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_foundation.sql"),
     include_str!("../migrations/0002_configurations.sql"),
+    include_str!("../migrations/0003_hosts.sql"),
 ];
 
 /// "mstr", so that another program's database is not taken for ours.

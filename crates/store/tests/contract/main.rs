@@ -12,6 +12,7 @@ mod audit;
 mod configs;
 mod credentials;
 mod enrolment;
+mod hosts;
 mod labels;
 mod lists;
 mod replacement;

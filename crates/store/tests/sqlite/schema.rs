@@ -9,8 +9,11 @@ use store::{AgentQuery, OpenOptions, Store, StoreError};
 use super::world::{NOW, credential, enrolment, open, options, uid};
 
 /// Every schema that was ever released, as a dump that later builds must open. Made by `sqlite3 muster.db .dump`.
-const RELEASED: &[(u32, &str)] =
-    &[(1, include_str!("../fixtures/schema-1.sql")), (2, include_str!("../fixtures/schema-2.sql"))];
+const RELEASED: &[(u32, &str)] = &[
+    (1, include_str!("../fixtures/schema-1.sql")),
+    (2, include_str!("../fixtures/schema-2.sql")),
+    (3, include_str!("../fixtures/schema-3.sql")),
+];
 
 fn raw(directory: &Path) -> Connection {
     Connection::open(directory.join("muster.db")).unwrap()
@@ -64,7 +67,7 @@ fn a_newer_schema_is_refused_and_the_error_says_what_to_run_and_where_the_copy_i
     assert_eq!(
         error.to_string(),
         format!(
-            "the database {} has schema 99, this build knows schemas up to 2: run muster 7.1.0 or newer, or go back \
+            "the database {} has schema 99, this build knows schemas up to 3: run muster 7.1.0 or newer, or go back \
              to the copy made before the upgrade: /b/old.db",
             path.display()
         )

@@ -1,0 +1,228 @@
+//! Where a new replica goes: every host that cannot take it says why, the others are compared.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use host_proto::id::HostId;
+use model::hosting::{HostMode, Release, Service};
+use model::service::MountSource;
+use model::{Attributes, Selector};
+
+use crate::world::{HostView, ProjectWorld};
+
+/// Why a host cannot take a replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is not connected.
+    Offline,
+    /// It gets nothing new.
+    Cordoned,
+    /// The service names another host.
+    NotNamed {
+        /// Which.
+        wanted: String,
+    },
+    /// Its labels do not match.
+    Labels {
+        /// What is asked.
+        selector: String,
+    },
+    /// A volume of the service lives elsewhere.
+    VolumeElsewhere {
+        /// Which volume.
+        volume: String,
+        /// Where.
+        host: String,
+    },
+    /// Another service has the port there.
+    PortTaken {
+        /// The port, as `8080/tcp`.
+        port: String,
+        /// Whose it is.
+        by: String,
+    },
+    /// Something that is not ours listens there.
+    PortForeign {
+        /// The port, as `8080/tcp`.
+        port: String,
+    },
+    /// The host does not allow that path.
+    PathNotAllowed {
+        /// Which.
+        path: String,
+    },
+    /// Less memory than is to be reserved.
+    Memory {
+        /// What is asked, in bytes.
+        asked: u64,
+        /// What it has in all, in bytes.
+        has: u64,
+    },
+    /// No engine answers there.
+    NoEngine,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Offline => f.write_str("is offline"),
+            Self::Cordoned => f.write_str("is cordoned and gets nothing new"),
+            Self::NotNamed { wanted } => write!(f, "is not the host {wanted} that the service names"),
+            Self::Labels { selector } => write!(f, "has no labels that match {selector}"),
+            Self::VolumeElsewhere { volume, host } => {
+                write!(f, "does not have the volume {volume}, which is on {host}")
+            }
+            Self::PortTaken { port, by } => write!(f, "has port {port} in use by {by}"),
+            Self::PortForeign { port } => {
+                write!(f, "has port {port} in use by a program that is not Muster's")
+            }
+            Self::PathNotAllowed { path } => {
+                write!(f, "does not allow the path {path} (muster hosts set NAME --allow-path {path})")
+            }
+            Self::Memory { asked, has } => {
+                write!(f, "has {} MiB of memory, {} MiB are to be reserved", has >> 20, asked >> 20)
+            }
+            Self::NoEngine => f.write_str("has no container engine that answers"),
+        }
+    }
+}
+
+/// Where a replica goes, or why nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// The host; none when every one refuses.
+    pub host: Option<HostId>,
+    /// What each of the others said, by name.
+    pub refusals: BTreeMap<String, Refusal>,
+}
+
+impl Placed {
+    /// In one sentence, when there is no host.
+    pub fn why_not(&self) -> String {
+        if self.refusals.is_empty() {
+            return "there is no host yet: muster hosts add shows the command that joins one".to_owned();
+        }
+        let each: Vec<String> = self.refusals.iter().map(|(name, why)| format!("{name} {why}")).collect();
+        format!("no host can take it: {}", each.join("; "))
+    }
+}
+
+/// Chooses the host of a new replica of a release. Hosts that have something of the project come first, since projects do
+/// not reach across hosts without a mesh; then those with fewer replicas of the service, then with fewer in all.
+pub fn place(world: &ProjectWorld, service: &Service, release: &Release, hosts: &[HostView]) -> Placed {
+    let mut refusals = BTreeMap::new();
+    let mut best: Option<(usize, usize, usize, &HostView)> = None;
+    let at_home = world.hosts();
+    for view in hosts {
+        if let Some(refusal) = refusal(world, service, release, view, hosts) {
+            refusals.insert(view.host.name.clone(), refusal);
+            continue;
+        }
+        let same =
+            world.replicas_of(&service.id).filter(|it| it.host_id == view.host.id && it.stays()).count();
+        let away = usize::from(!at_home.contains(&view.host.id));
+        let better = best.is_none_or(|(best_away, best_same, best_all, other)| {
+            (away, same, view.replicas, &view.host.id) < (best_away, best_same, best_all, &other.host.id)
+        });
+        if better {
+            best = Some((away, same, view.replicas, view));
+        }
+    }
+    Placed { host: best.map(|(.., view)| view.host.id.clone()), refusals }
+}
+
+/// Why a host cannot take a replica of a release; `None`: it can.
+fn refusal(
+    world: &ProjectWorld,
+    service: &Service,
+    release: &Release,
+    view: &HostView,
+    hosts: &[HostView],
+) -> Option<Refusal> {
+    let host = &view.host;
+    let placement = &release.spec.placement;
+    if let Some(wanted) = placement.host.as_ref().filter(|wanted| **wanted != host.name) {
+        return Some(Refusal::NotNamed { wanted: wanted.clone() });
+    }
+    if !view.online {
+        return Some(Refusal::Offline);
+    }
+    if host.mode == HostMode::Cordoned {
+        return Some(Refusal::Cordoned);
+    }
+    if host.facts.docker.is_none() {
+        return Some(Refusal::NoEngine);
+    }
+    if let Some(selector) = placement.selector.as_ref().filter(|text| !selects(text, view)) {
+        return Some(Refusal::Labels { selector: selector.clone() });
+    }
+    if let Some(asked) = placement.reserve.memory_bytes.filter(|asked| *asked > host.facts.memory_bytes) {
+        return Some(Refusal::Memory { asked, has: host.facts.memory_bytes });
+    }
+    mounts(world, release, view, hosts).or_else(|| ports(world, service, release, view))
+}
+
+fn selects(text: &str, view: &HostView) -> bool {
+    Selector::parse(text)
+        .is_ok_and(|selector| selector.matches_labelled(&Attributes::default(), &view.host.labels))
+}
+
+fn mounts(world: &ProjectWorld, release: &Release, view: &HostView, hosts: &[HostView]) -> Option<Refusal> {
+    for mount in &release.spec.container.mounts {
+        match &mount.source {
+            MountSource::Volume { volume, .. } => {
+                let place = world.volumes.iter().find(|it| it.spec.name == *volume && !it.doomed);
+                if let Some(place) = place.filter(|place| place.host_id != view.host.id) {
+                    let name = hosts.iter().find(|other| other.host.id == place.host_id);
+                    let host = name.map_or_else(|| place.host_id.to_string(), |it| it.host.name.clone());
+                    return Some(Refusal::VolumeElsewhere { volume: volume.clone(), host });
+                }
+            }
+            MountSource::HostPath { path, .. } if !allows(&view.host.allowed_paths, path) => {
+                return Some(Refusal::PathNotAllowed { path: path.clone() });
+            }
+            MountSource::HostPath { .. }
+            | MountSource::Tmpfs { .. }
+            | MountSource::Secret { .. }
+            | MountSource::Config { .. } => {}
+        }
+    }
+    None
+}
+
+/// Whether a path is one that a host allows, or below one.
+pub fn allows(allowed: &[String], path: &str) -> bool {
+    allowed.iter().any(|root| {
+        let root = root.trim_end_matches('/');
+        path == root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
+fn ports(world: &ProjectWorld, service: &Service, release: &Release, view: &HostView) -> Option<Refusal> {
+    // Ports that this service already has there are its own, even if they look foreign from outside.
+    let here =
+        |other: &Service| world.replicas_of(&other.id).any(|it| it.host_id == view.host.id && it.stays());
+    for port in &release.spec.ports {
+        let key = (port.host, crate::desired::protocol(port.protocol));
+        let text = format!("{}/{}", port.host, port.protocol);
+        if let Some(by) = view.ports.get(&key) {
+            return Some(Refusal::PortTaken { port: text, by: by.clone() });
+        }
+        let mut ours = false;
+        for other in world.services.iter().filter(|other| here(other)) {
+            let current = other.current.as_ref().and_then(|id| world.releases.get(id));
+            let has = |it: &Release| it.spec.ports.iter().any(|its| its.collides(port));
+            let wanted = world.wanted(other).release;
+            let takes = current.is_some_and(has) || wanted.is_some_and(has);
+            if takes && other.id != service.id && wanted.is_some_and(has) {
+                let by = format!("{}/{}", world.project.name, other.name);
+                return Some(Refusal::PortTaken { port: text, by });
+            }
+            ours |= takes;
+        }
+        if !ours && view.foreign_ports.contains(&port.host) {
+            return Some(Refusal::PortForeign { port: text });
+        }
+    }
+    None
+}

@@ -1,0 +1,151 @@
+//! What happens next in a project: replicas are added where some are missing, those that work take the place of those
+//! that they replace, one at a time, and a deployment comes to its end or goes back. It looks at everything anew each
+//! time and remembers nothing, so a server that starts again goes on where the last one was.
+
+mod advance;
+mod settle;
+
+use std::collections::BTreeMap;
+
+use host_proto::id::{HostId, ReleaseId, ReplicaId, ServiceId};
+use model::UnixMillis;
+use model::hosting::{DeploymentState, ItemOutcome, Phase, Release, Replica, Service};
+use model::service::Order;
+
+use crate::place::place;
+use crate::world::{HostView, ProjectWorld, Wanted};
+
+/// Names and ports lead elsewhere for so long before a replica is stopped: the time that an answer of DNS may be kept.
+pub const DRAIN_MS: u64 = 2_000;
+
+/// Something that is to be done, in this order, all of it or nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A new replica; its identifier and its addresses are the caller's to give.
+    Add {
+        /// Of which service.
+        service_id: ServiceId,
+        /// In which release.
+        release_id: ReleaseId,
+        /// Its number.
+        number: u32,
+        /// Where.
+        host_id: HostId,
+    },
+    /// A replica goes on to another phase.
+    Phase {
+        /// Which.
+        replica_id: ReplicaId,
+        /// To which.
+        phase: Phase,
+    },
+    /// A replica is what another release wants as well.
+    Adopt {
+        /// Which.
+        replica_id: ReplicaId,
+        /// Whose it is from now on.
+        release_id: ReleaseId,
+    },
+    /// A replica is gone.
+    Forget(ReplicaId),
+    /// A service of the deployment is where it should be, or cannot get there.
+    Item {
+        /// Which.
+        service_id: ServiceId,
+        /// How it stands.
+        outcome: ItemOutcome,
+    },
+    /// The deployment goes on to another state. With [`DeploymentState::Done`] the releases that it led to become the
+    /// current ones.
+    Deployment {
+        /// To which.
+        state: DeploymentState,
+        /// Why, when it goes back.
+        reason: Option<String>,
+    },
+}
+
+/// What happens next.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Step {
+    /// What is to be done.
+    pub changes: Vec<Change>,
+    /// What each service waits for, for people.
+    pub waits: BTreeMap<ServiceId, String>,
+    /// When to look again, if nothing happens before.
+    pub look_at: Option<UnixMillis>,
+}
+
+impl Step {
+    fn look_at(&mut self, when: UnixMillis) {
+        self.look_at = Some(self.look_at.map_or(when, |known| known.min(when)));
+    }
+
+    fn phase(&mut self, replica: &Replica, phase: Phase) {
+        self.changes.push(Change::Phase { replica_id: replica.id.clone(), phase });
+    }
+
+    fn wait(&mut self, service: &Service, what: impl Into<String>) {
+        self.waits.entry(service.id.clone()).or_insert_with(|| what.into());
+    }
+}
+
+/// Decides what happens next in a project.
+pub fn step(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis) -> Step {
+    let mut step = Step::default();
+    let mut failed = settle::failures(world, hosts, now);
+    for service in &world.services {
+        let look = Look { world, hosts, now, service, wanted: world.wanted(service) };
+        look.advance(&mut step, &mut failed);
+    }
+    settle::deployment(world, &failed, &mut step);
+    step
+}
+
+/// Why services of the deployment cannot get where they should.
+pub(crate) type Failures = BTreeMap<ServiceId, String>;
+
+/// One service, and all that is looked at to decide about it.
+struct Look<'a> {
+    world: &'a ProjectWorld,
+    hosts: &'a [HostView],
+    now: UnixMillis,
+    service: &'a Service,
+    wanted: Wanted<'a>,
+}
+
+impl Look<'_> {
+    /// Whether a replica is what is wanted.
+    fn is_current(&self, replica: &Replica) -> bool {
+        let hash = |release: &Release| release.container_hash.clone();
+        let (is, wanted) = (self.world.release_of(replica).map(hash), self.wanted.release.map(hash));
+        is.is_some() && is == wanted
+    }
+
+    fn order(&self) -> Order {
+        self.wanted.release.map_or(Order::StopFirst, |release| release.spec.update.order)
+    }
+
+    /// Whether the host of a replica can be told anything.
+    fn is_online(&self, replica: &Replica) -> bool {
+        self.hosts.iter().any(|view| view.host.id == replica.host_id && view.online)
+    }
+
+    /// Adds a replica, or says why that cannot be.
+    fn add(&self, step: &mut Step, failed: &mut Failures, number: u32, release: &Release) {
+        let placed = place(self.world, self.service, release, self.hosts);
+        match placed.host {
+            Some(host_id) => step.changes.push(Change::Add {
+                service_id: self.service.id.clone(),
+                release_id: release.id.clone(),
+                number,
+                host_id,
+            }),
+            None => {
+                let why = placed.why_not();
+                step.wait(self.service, why.clone());
+                failed.entry(self.service.id.clone()).or_insert(why);
+            }
+        }
+    }
+}

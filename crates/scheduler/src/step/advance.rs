@@ -1,0 +1,171 @@
+//! One service: towards as many working replicas of the wanted release as are wanted, one replaced at a time.
+
+use model::hosting::{Phase, Release, Replica};
+use model::service::{Condition, Order};
+
+use super::{Change, DRAIN_MS, Failures, Look, Step};
+use crate::judge::{Verdict, judge};
+use crate::world::age_ms;
+
+impl Look<'_> {
+    /// What happens next for this service.
+    pub(super) fn advance(&self, step: &mut Step, failed: &mut Failures) {
+        let replicas: Vec<&Replica> = self.world.replicas_of(&self.service.id).collect();
+        for replica in &replicas {
+            self.go_on(step, failed, replica);
+        }
+        match self.wanted.release {
+            Some(release) => {
+                self.fill(step, failed, release, &replicas);
+                for replica in replicas.iter().filter(|it| it.stays() && it.number > self.wanted.count) {
+                    self.dismiss(step, replica);
+                }
+            }
+            None => replicas.iter().filter(|it| it.stays()).for_each(|it| self.dismiss(step, it)),
+        }
+    }
+
+    /// A replica's own way, whatever becomes of the others.
+    fn go_on(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
+        match replica.phase {
+            Phase::Starting if self.is_current(replica) => self.look_at_new(step, failed, replica),
+            Phase::Starting | Phase::Serving => {}
+            Phase::Draining => {
+                let drained = age_ms(self.now, replica.phase_since) >= DRAIN_MS;
+                if drained || !self.is_online(replica) {
+                    step.phase(replica, Phase::Removing);
+                } else {
+                    step.look_at(after(replica, DRAIN_MS));
+                }
+            }
+            Phase::Removing => {
+                if replica.state() == host_proto::report::ReplicaState::Removed {
+                    step.changes.push(Change::Forget(replica.id.clone()));
+                }
+            }
+        }
+    }
+
+    fn look_at_new(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
+        let Some(release) = self.wanted.release else { return };
+        match judge(replica, release, self.now) {
+            Verdict::Ready => step.phase(replica, Phase::Serving),
+            Verdict::NotYet { look_at } => {
+                step.look_at(look_at);
+                step.wait(self.service, format!("replica {} to be ready", replica.number));
+            }
+            Verdict::Failed(why) => {
+                failed.entry(self.service.id.clone()).or_insert(why);
+            }
+        }
+    }
+
+    /// Each number from 1 to the wanted count gets a replica of the wanted release.
+    fn fill(&self, step: &mut Step, failed: &mut Failures, release: &Release, replicas: &[&Replica]) {
+        if failed.contains_key(&self.service.id) && self.is_deployed() {
+            return;
+        }
+        // One at a time: while a new one is not ready, no other is replaced. Places where nothing runs are filled at once.
+        let mut busy = replicas
+            .iter()
+            .any(|it| it.phase == Phase::Starting && self.is_current(it) && self.has_older(it, replicas))
+            || replicas.iter().any(|it| {
+                it.phase == Phase::Draining && !self.is_current(it) && it.number <= self.wanted.count
+            });
+        for number in 1..=self.wanted.count {
+            let here: Vec<&Replica> = replicas.iter().copied().filter(|it| it.number == number).collect();
+            let (new, old): (Vec<&Replica>, Vec<&Replica>) =
+                here.into_iter().partition(|it| it.stays() && self.is_current(it));
+            if let Some(replica) = new.iter().find(|it| it.release_id != release.id) {
+                let change = Change::Adopt { replica_id: replica.id.clone(), release_id: release.id.clone() };
+                step.changes.push(change);
+            }
+            // What was begun for another release is of no use to anybody.
+            old.iter().filter(|it| it.phase == Phase::Starting).for_each(|it| self.dismiss(step, it));
+            let staying: Vec<&Replica> =
+                old.iter().copied().filter(|it| it.phase == Phase::Serving).collect();
+            if let Some(replica) = new.iter().find(|it| it.phase == Phase::Serving) {
+                // Surplus copies of the same number go with the old ones (OFF-3).
+                let surplus = new.iter().filter(|it| it.id != replica.id);
+                staying.into_iter().chain(surplus.copied()).for_each(|it| self.dismiss(step, it));
+            } else if new.is_empty() {
+                if let Some(first) = self.waits_for(release) {
+                    step.wait(self.service, first);
+                } else if staying.is_empty() {
+                    let gone = old.is_empty() || self.order() == Order::StartFirst;
+                    if gone {
+                        self.add(step, failed, number, release);
+                    } else {
+                        step.wait(self.service, format!("replica {number} of the release before to be gone"));
+                    }
+                } else if !busy {
+                    busy = true;
+                    match self.order() {
+                        Order::StartFirst => self.add(step, failed, number, release),
+                        Order::StopFirst => staying.into_iter().for_each(|it| self.dismiss(step, it)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// A replica leaves: names and ports first, if they lead to it.
+    fn dismiss(&self, step: &mut Step, replica: &Replica) {
+        match replica.phase {
+            Phase::Starting => step.phase(replica, Phase::Removing),
+            Phase::Serving => {
+                step.phase(replica, Phase::Draining);
+                step.look_at(model::UnixMillis(
+                    self.now.0.saturating_add(i64::try_from(DRAIN_MS).unwrap_or(0)),
+                ));
+            }
+            Phase::Draining | Phase::Removing => {}
+        }
+    }
+
+    /// Whether a replica replaces one that still runs.
+    fn has_older(&self, replica: &Replica, replicas: &[&Replica]) -> bool {
+        replicas
+            .iter()
+            .any(|it| it.number == replica.number && it.id != replica.id && it.phase != Phase::Removing)
+    }
+
+    fn is_deployed(&self) -> bool {
+        let running = |it: &model::hosting::Deployment| {
+            it.state == model::hosting::DeploymentState::Running
+                && it.items.iter().any(|item| item.service_id == self.service.id)
+        };
+        self.world.deployment.as_ref().is_some_and(running)
+    }
+
+    /// The service that comes first and is not there yet, if any.
+    fn waits_for(&self, release: &Release) -> Option<String> {
+        release.spec.depends_on.iter().find_map(|dependency| {
+            let service = self.world.service(&dependency.service)?;
+            let wanted = self.world.wanted(service);
+            wanted.release?;
+            let hash = |replica: &&Replica| {
+                self.world.release_of(replica).map(|it| &it.container_hash)
+                    == wanted.release.map(|it| &it.container_hash)
+            };
+            let there =
+                self.world.replicas_of(&service.id).filter(hash).any(|replica| match dependency.condition {
+                    Condition::Started => matches!(
+                        replica.state(),
+                        host_proto::report::ReplicaState::Running
+                            | host_proto::report::ReplicaState::Starting
+                    ),
+                    Condition::Healthy => replica.phase == Phase::Serving && replica.is_ready(),
+                });
+            let condition = match dependency.condition {
+                Condition::Started => "to run",
+                Condition::Healthy => "to be healthy",
+            };
+            (!there && wanted.count > 0).then(|| format!("{} {condition}", dependency.service))
+        })
+    }
+}
+
+fn after(replica: &Replica, by_ms: u64) -> model::UnixMillis {
+    model::UnixMillis(replica.phase_since.0.saturating_add(i64::try_from(by_ms).unwrap_or(i64::MAX)))
+}

@@ -1,0 +1,15 @@
+//! Hosts and what runs on them. What is decided about a project is written in one transaction with whatever follows from
+//! it; what hosts report is written when it changes.
+//!
+//! Reading order: [`hosts`] and [`join`], [`links`] (tokens and sessions of hosts), [`projects`], [`deploy`], [`steps`],
+//! [`files`], [`host_logs`].
+
+pub mod deploy;
+pub mod files;
+pub mod host_logs;
+pub mod hosts;
+pub mod join;
+mod json;
+pub mod links;
+pub mod projects;
+pub mod steps;
