@@ -27,10 +27,18 @@ def options():
     return parser.parse_args()
 
 
+def able(module):
+    """A module can have a function `unready`, which says what its tests lack, or None."""
+    reason = getattr(module, "unready", lambda: None)()
+    if reason:
+        print(f"left out {module.__name__}: {reason}", file=sys.stderr)
+    return not reason
+
+
 def load(folder):
     if folder != HERE:
         sys.path.insert(0, str(folder))
-    modules = [importlib.import_module(path.stem) for path in sorted(folder.glob("test_*.py"))]
+    modules = [module for path in sorted(folder.glob("test_*.py")) if able(module := importlib.import_module(path.stem))]
     found = [f for module in modules for name, f in vars(module).items() if name.startswith("test_")]
     tests = [variant for f in found for variant in getattr(f, "variants", [f])]
     return sorted(tests, key=lambda f: not getattr(f, "long", False))

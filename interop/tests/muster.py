@@ -21,21 +21,25 @@ def binary():
 class Muster:
     """A running `muster server` with a data directory of its own."""
 
-    def __init__(self, world, label="muster", tls=False, flags=(), env=None):
+    def __init__(self, world, label="muster", tls=False, flags=(), env=None, listen=("127.0.0.1:0", "127.0.0.1:0")):
         self.world, self.label, self.tls, self.flags, self.env = world, label, tls, list(flags), env
         self.data = world.folder / f"{label}-data"
         self.starts = 0
         self.first = {}
         self.token = None
-        self.listen = ("127.0.0.1:0", "127.0.0.1:0")
+        self.listen = listen
         self.start()
+
+    def command(self, *argv):
+        """The command line that runs the binary where the server lives."""
+        return [binary(), *argv]
 
     def start(self):
         """Starts it; a second start reuses data, ports and login of the first."""
         self.starts += 1
         ready = self.world.folder / f"{self.label}-ready-{self.starts}.json"
-        command = [binary(), "server", "--data-dir", self.data, "--opamp-listen", self.listen[0], "--listen", self.listen[1],
-                   "--ready-file", ready, *self.flags]
+        command = self.command("server", "--data-dir", self.data, "--opamp-listen", self.listen[0], "--listen", self.listen[1],
+                               "--ready-file", ready, *self.flags)
         if not self.tls:
             command.append("--insecure-http")
         self.child = self.world.start(self.label, command, env=self.env)
@@ -67,13 +71,16 @@ class Muster:
         secure = "s" if self.tls else ""
         return f"{scheme}{secure}://{self.opamp.hostname}:{port or self.opamp.port}{self.opamp.path}"
 
-    def call(self, method, path, body=None, token=None):
-        """One API call: (status, decoded body)."""
+    def link(self):
+        """A connection to the console's port."""
         if self.tls:
             context = ssl.create_default_context(cafile=self.ca)
-            link = http.client.HTTPSConnection(self.console.hostname, self.console.port, timeout=60, context=context)
-        else:
-            link = http.client.HTTPConnection(self.console.hostname, self.console.port, timeout=60)
+            return http.client.HTTPSConnection(self.console.hostname, self.console.port, timeout=60, context=context)
+        return http.client.HTTPConnection(self.console.hostname, self.console.port, timeout=60)
+
+    def call(self, method, path, body=None, token=None):
+        """One API call: (status, decoded body)."""
+        link = self.link()
         headers = {"authorization": f"Bearer {token}"} if token else {}
         data = None
         if body is not None:

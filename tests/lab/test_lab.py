@@ -11,7 +11,8 @@ import time
 import wire
 from engine import Refused
 from grounds import lab, on_each_engine
-from machines import HERE, Broken, Lab, born, mark_of
+from labs import Lab
+from machines import HERE, Broken, born, mark_of
 from world import check, equal, wait_for
 
 OURS = ("/etc/5050", "/var/lib/5050", "/run/5050")
@@ -165,7 +166,7 @@ def test_lab_a_disk_can_be_full(world):
 
 
 def test_lab_what_a_killed_test_leaves_is_swept(world):
-    program = "import os, sys, time; from machines import Lab; Lab(sys.argv[1]).up(1, 'none', owner=os.getpid()); print('up', flush=True); time.sleep(600)"
+    program = "import os, sys, time; from labs import Lab; Lab(sys.argv[1]).up(1, 'none', owner=os.getpid()); print('up', flush=True); time.sleep(600)"
     name = f"t{os.getpid()}-left"
     other = Lab(name)
     world.later(other.down)

@@ -1,0 +1,193 @@
+"""One machine becomes a host and runs a project: joining, deploying, names, isolation, logs. What goes wrong with it is in
+test_one_host_faults.py. In each test things of somebody else are on the host, and are untouched at the end."""
+
+import json
+import re
+import stat
+
+import plane as planes
+import projects
+from grounds import OneHost, on_each_engine
+from machines import Broken
+from world import check, equal, stays, wait_for
+
+NEEDS = ("agent join", "hosts join", "deploy", "ps", "logs", "secrets set")
+
+
+def unready():
+    """Why these tests cannot run with this binary, or None."""
+    lacking = planes.lacks(*NEEDS)
+    return lacking and f"this muster has no command `{lacking}`"
+
+
+@on_each_engine
+def test_join_2_join_5_connect_3_a_machine_becomes_a_host_by_the_pasted_command(world, engine):
+    ground = OneHost(world, engine)
+    host = ground.host
+    identity = host.path("/etc/5050/agent.json")
+    equal(stat.S_IMODE(identity.stat().st_mode), 0o600, "mode of the identity")
+    check("mst_join_" not in identity.read_text(), "the join token is not kept")
+    seen = ground.plane.until_host(host.name, "online")
+    equal(seen["machine_id"], host.path("/etc/machine-id").read_text().strip(), "machine-id")
+    version = host.engine.call("GET", "/version")["Version"]
+    check(version in json.dumps(seen), f"the engine's version {version} is among the facts: {seen}")
+    ground.foreign.untouched()
+
+
+def test_join_3_join_7_a_used_join_token_makes_no_second_host(world):
+    ground = OneHost(world, hosts=2)
+    other = ground.hosts[1]
+    command = ground.plane.join_command("twice")
+    before = len(ground.plane.hosts())
+    planes.join_with(other, command)
+    equal(len(ground.plane.hosts()), before + 1, "hosts after the first use")
+    other.run("sh", "-c", "rm -rf /etc/5050; tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id")
+    refused = refusal(other, command)
+    check("duplicate_host" in refused or "token" in refused, f"it says why: {refused}")
+    equal(len(ground.plane.hosts()), before + 1, "hosts after the second")
+    equal(ground.plane.host(ground.host.name)["state"], "online", "the first host")
+    ground.foreign.untouched()
+
+
+def refusal(host, command):
+    """What the join command said when it failed."""
+    try:
+        said = planes.join_with(host, command)
+    except Broken as refused:
+        return str(refused)
+    return check(False, f"it joined: {said}")
+
+
+def test_connect_7_a_copied_identity_is_refused_as_duplicate_host_and_the_first_stays(world):
+    ground = OneHost(world, hosts=2)
+    first, second = ground.hosts
+    ground.plane.deployed("page", projects.page())
+    poller = ground.poll(projects.ADMIN_PORT)
+    second.run("sh", "-c", "mkdir -p /etc/5050; cat >/etc/5050/agent.json; chmod 600 /etc/5050/agent.json", text=first.path("/etc/5050/agent.json").read_text())
+    second.run("cp", first.path("/usr/local/bin/muster"), "/usr/local/bin/muster")
+    planes.start_agent(second)
+    wait_for("the refusal", lambda: "duplicate_host" in second.log("agent"), 60)
+    stays("the first one is online", lambda: ground.plane.host(first.name)["state"] == "online", 5)
+    equal(ground.ours("page", host=second), [], "containers on the copy")
+    poller.unbroken()
+    ground.foreign.untouched()
+
+
+@on_each_engine
+def test_state_1_state_2_one_host_runs_a_compose_file_with_health_secret_volume_and_two_networks(world, engine):
+    ground = OneHost(world, engine)
+    ground.shop()
+    web, worker, db = (ground.one("shop", service) for service in ("web", "worker", "db"))
+    equal((web["State"]["Health"]["Status"], db["State"]["Health"]["Status"]), ("healthy", "healthy"), "health")
+    check(db["State"]["StartedAt"] < web["State"]["StartedAt"], "the database was started first")
+    equal(len(web["NetworkSettings"]["Networks"]), 2, "networks of web")
+    equal(len(db["NetworkSettings"]["Networks"]), 1, "networks of db")
+    equal(ground.inside("shop", "worker", "cat", "/run/secrets/db_password"), "correct horse", "the secret")
+    everything = json.dumps([web, worker, db])
+    check("correct horse" not in everything, "the secret shows nowhere in the engine")
+    equal(worker["HostConfig"]["Memory"], 64 << 20, "limit of memory")
+    equal(worker["HostConfig"]["PidsLimit"], 64, "limit of processes")
+    equal({c["HostConfig"]["RestartPolicy"]["Name"] for c in (web, worker, db)}, {"unless-stopped"}, "restart policy")
+    for container in (web, worker, db):
+        check(container["Config"]["Labels"].get("muster.host", "").startswith("hst_"), "the label of its host")
+    # The volume outlives its container.
+    number = ground.inside("shop", "web", "wget", "-q", "-O", "-", "http://db:5432/id")
+    ground.host.engine.call("DELETE", f"/containers/{db['Id']}", force="1")
+    wait_for("another database", lambda: ground.ours("shop", "db") and ground.one("shop", "db")["Id"] != db["Id"], 40)
+    same = ("shop", "web", "wget", "-q", "-O", "-", "http://db:5432/id")
+    wait_for("its id", lambda: ground.inside(*same, check_code=False)[0] == 0, 30)
+    equal(ground.inside(*same), number, "what is on the volume")
+    check({r["service"] for r in ground.plane.replicas("shop")} == {"web", "worker", "db"}, "muster ps lists them")
+    ground.foreign.untouched()
+
+
+@on_each_engine
+def test_r57_r59_names_resolve_in_their_project_and_only_there(world, engine):
+    ground = OneHost(world, engine)
+    ground.shop()
+    ground.plane.deployed("page", projects.page())
+    address = next(iter(ground.one("shop", "db")["NetworkSettings"]["Networks"].values()))["IPAddress"]
+
+    def asked(project, name):
+        return ground.inside(project, "web", "nslookup", name, check_code=False)
+
+    for name in ("db", "db.shop.internal", "db-1.shop.internal"):
+        code, said = asked("shop", name)
+        check(code == 0 and address in said, f"{name} in shop is {said}")
+    for name in ("db", "db.shop.internal"):
+        code, said = asked("page", name)
+        check(code != 0 and address not in said, f"{name} in page is {said}")
+    code, said = asked("shop", "nobody.shop.internal")
+    check(code != 0 and "NXDOMAIN" in said, f"a name that is not: {said}")
+    # No packet gets there either, whatever the name.
+    code, said = ground.inside("page", "web", "timeout", "3", "wget", "-q", "-O", "-", f"http://{address}:5432/id", check_code=False)
+    check(code != 0, f"page reaches the database of shop: {said}")
+    # Nor to what listens on the host itself.
+    gateway = next(iter(ground.one("page", "web")["NetworkSettings"]["Networks"].values()))["Gateway"]
+    world.start("listener", ground.host.command("busybox", "nc", "-lk", "-p", "9999", "-e", "true"))
+    wait_for("the listener", lambda: ground.host.run("busybox", "nc", "-z", "127.0.0.1", "9999", check=False)[0] == 0)
+    for target in (gateway, ground.host.ip):
+        code, said = ground.inside("page", "web", "timeout", "3", "nc", "-z", target, "9999", check_code=False)
+        check(code != 0, f"page reaches a service of its host at {target}")
+    ground.foreign.untouched()
+
+
+def test_req_3_logs_stream_as_they_are_made(world):
+    ground = OneHost(world)
+    ground.shop()
+    follower = ground.plane.follow("shop", "worker")
+    follower.line("order")
+    numbers = lambda: [int(n) for line in list(follower.lines) for n in re.findall(r"order (\d+) with 13 letters", line)]
+    wait_for("thirty lines", lambda: len(numbers()) > 30, 30)
+    got = numbers()
+    equal(got, list(range(got[0], got[0] + len(got))), "lines, none twice and none missing")
+    follower.stop()
+    ground.foreign.untouched()
+
+
+def test_state_8_a_volume_of_somebody_else_is_not_taken_for_ours(world):
+    ground = OneHost(world)
+    host = ground.host
+    host.engine.call("POST", "/volumes/create", {"Name": "muster-shop-data"})
+    host.run("docker", "run", "--rm", "-v", "muster-shop-data:/d", "lab/busybox:1", "sh", "-c", "echo theirs >/d/id")
+    ground.plane.secret("shop", "db_password", "correct horse")
+    code, said = ground.plane.deploy("shop", projects.shop())
+    check(code != 0 and "muster-shop-data" in said, f"it is refused by its name: {said}")
+    _, kept = host.run("docker", "run", "--rm", "-v", "muster-shop-data:/d", "lab/busybox:1", "cat", "/d/id")
+    equal(kept, "theirs\n", "what is on it")
+    ground.foreign.untouched()
+
+
+def test_join_10_an_interceptor_without_the_key_gets_nothing_run(world):
+    ground = OneHost(world, hosts=2)
+    other = ground.hosts[1]
+    command = ground.plane.join_command("victim")
+    ground.plane.stop()
+    folder = world.folder / "false"
+    folder.mkdir()
+    script = folder / "api" / "agent" / "v1" / "install.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\ntouch /usr/local/bin/owned\n")
+    other.run(
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj", "/CN=false", "-addext", "subjectAltName=IP:198.18.0.254", "-keyout", folder / "key.pem", "-out", folder / "cert.pem",
+    )
+    server = ("openssl", "s_server", "-accept", "198.18.0.254:5050", "-key", folder / "key.pem", "-cert", folder / "cert.pem", "-WWW", "-quiet")
+    world.start("interceptor", ground.lab.client(*server), cwd=folder)
+    url = "https://198.18.0.254:5050/api/agent/v1/install.sh"
+    wait_for("the interceptor", lambda: "owned" in other.run("curl", "-sk", "--max-time", "2", url, check=False)[1])
+    refusal(other, command)
+    check(not other.path("/usr/local/bin/owned").exists(), "the interceptor's script was run")
+    check(not other.path("/etc/5050/agent.json").exists(), "an identity was made")
+    ground.foreign.untouched()
+
+
+def test_join_9_a_revoked_join_token_is_refused(world):
+    ground = OneHost(world, hosts=2)
+    command = ground.plane.join_command("late")
+    for token in ground.plane.table("hosts", "tokens", "list"):
+        if token.get("host_name") == "late":
+            ground.plane.must("hosts", "tokens", "revoke", token["id"], "--yes")
+    refused = refusal(ground.hosts[1], command)
+    check("token" in refused, f"it says why: {refused}")
+    equal(ground.plane.host("late"), None, "the host")

@@ -1,0 +1,93 @@
+"""Deploys on one host: an update has no gap, and what cannot work is refused or taken back, with the reason, while the old
+release serves. A poller asks the page all the time and must never fail."""
+
+import plane as planes
+import projects
+from grounds import OneHost, on_each_engine
+from test_one_host import NEEDS
+from world import check, equal, wait_for
+
+PORT = projects.ADMIN_PORT
+# The least time that a new container has to get well, so that a test of one that never does is short.
+SOON = "    x-muster: {deadline: 8s}\n"
+
+
+def unready():
+    lacking = planes.lacks(*NEEDS)
+    return lacking and f"this muster has no command `{lacking}`"
+
+
+def serving(world, engine="20"):
+    """A host that serves version 1 of the page, and somebody who asks for it all the time."""
+    ground = OneHost(world, engine)
+    ground.plane.deployed("page", projects.page())
+    wait_for("the page", lambda: ground.page(PORT) == "v1", 20)
+    return ground, ground.poll(PORT)
+
+
+def refused(ground, poller, text, *reasons):
+    """Deploys what cannot work: it fails with one of these reasons, and version 1 has noticed nothing."""
+    before = ground.starts("page")
+    code, said = ground.plane.deploy("page", text)
+    check(code != 0, f"the deploy ended well: {said}")
+    check(any(reason.lower() in said.lower() for reason in reasons), f"none of {reasons} in: {said}")
+    wait_for("nothing but the old release", lambda: ground.starts("page") == before, 20)
+    equal(len(ground.ours("page", running=False)), 1, "containers, also those that do not run")
+    poller.unbroken()
+    equal(set(poller.texts()), {"v1"}, "what was served")
+    ground.foreign.untouched()
+
+
+@on_each_engine
+def test_r68_an_update_has_no_gap_and_leaves_nothing_of_the_old_release(world, engine):
+    ground, poller = serving(world, engine)
+    for version in ("v2", "v1", "v2"):
+        ground.plane.deployed("page", projects.page(version))
+        wait_for(version, lambda: ground.page(PORT) == version, 10)
+    wait_for("one container", lambda: len(ground.ours("page", running=False)) == 1, 20)
+    poller.unbroken(least=50)
+    # Once a release is gone it does not come back.
+    changes = [a for a, b in zip(poller.texts(), poller.texts()[1:]) if a != b]
+    check(len(changes) >= 3, f"what was served changed {len(changes)} times")
+    ground.foreign.untouched()
+
+
+@on_each_engine
+def test_state_10_a_missing_image_is_refused_and_the_old_release_serves(world, engine):
+    ground, poller = serving(world, engine)
+    refused(ground, poller, projects.page("none", extra=SOON), "lab/web:none")
+
+
+@on_each_engine
+def test_r68_a_release_that_never_gets_healthy_is_taken_back(world, engine):
+    ground, poller = serving(world, engine)
+    refused(ground, poller, projects.page("sick", extra=SOON), "unhealthy", "not healthy", "not ready")
+
+
+def test_r68_a_release_that_exits_is_taken_back_with_its_last_words(world):
+    ground, poller = serving(world)
+    refused(ground, poller, projects.page("exits", extra=SOON), "cannot open the database")
+
+
+def test_state_10_a_port_that_is_taken_is_refused_by_its_number(world):
+    ground, poller = serving(world)
+    world.start("squatter", ground.host.command("busybox", "nc", "-lk", "-p", "8090", "-e", "true"))
+    wait_for("the squatter", lambda: ground.host.run("busybox", "nc", "-z", "127.0.0.1", "8090", check=False)[0] == 0)
+    refused(ground, poller, projects.page("v2", port=8090, extra=SOON), "8090")
+
+
+def test_a_compose_file_that_makes_no_sense_changes_nothing_and_names_its_line(world):
+    ground, poller = serving(world)
+    refused(ground, poller, projects.page("v2", extra="    netwroks: [front]\n"), "netwroks")
+
+
+def test_case_58_five_deploys_of_three_replicas_leave_three_containers(world):
+    ground = OneHost(world)
+    for version in ("v1", "v2", "v1", "v2", "v1"):
+        ground.plane.deployed("page", projects.page(version, replicas=3))
+    wait_for("three containers", lambda: len(ground.ours("page", running=False)) == 3, 30)
+    poller = ground.poll(PORT, "/cgi-bin/who")
+    wait_for("an answer of each", lambda: len(set(poller.texts())) == 3, 20)
+    poller.unbroken(least=3)
+    equal(len(ground.host.engine.networks()) - 3, 2, "networks beside the engine's own: theirs and ours")
+    ground.foreign.untouched()

@@ -1,0 +1,229 @@
+"""What goes wrong on one host while a project runs there: reboots, killed programs, a lost socket, flushed rules, full disks,
+a damaged cache, a restored control plane. The page is asked for all the time; what must not stop has not stopped."""
+
+import random
+import time
+
+import plane as planes
+import projects
+from grounds import OneHost, on_each_engine
+from test_one_host import NEEDS
+from world import check, equal, stays, wait_for
+
+WEB, PAGE = projects.WEB_PORT, projects.ADMIN_PORT
+CACHE = "/var/lib/5050/state.cache"
+
+
+def unready():
+    lacking = planes.lacks(*NEEDS)
+    return lacking and f"this muster has no command `{lacking}`"
+
+
+def running(world, engine="20"):
+    """A host with the shop and, in a project of its own, the page."""
+    ground = OneHost(world, engine)
+    ground.shop()
+    ground.plane.deployed("page", projects.page())
+    wait_for("the page", lambda: ground.page(PAGE) == "v1", 20)
+    return ground
+
+
+def names_and_walls(ground, seconds=60):
+    """Within this time the shop finds its database by name, and the page cannot reach it."""
+    def probe():
+        code, said = ground.inside("shop", "web", "timeout", "3", "wget", "-q", "-O", "-", "http://db:5432/id", check_code=False)
+        check(code == 0, f"shop does not find its database: {said}")
+        address = next(iter(ground.one("shop", "db")["NetworkSettings"]["Networks"].values()))["IPAddress"]
+        code, said = ground.inside("page", "web", "timeout", "2", "wget", "-q", "-O", "-", f"http://{address}:5432/id", check_code=False)
+        check(code != 0, f"page reaches the database of shop: {said}")
+        return True
+
+    wait_for("names and walls", probe, seconds, pause=0.5)
+
+
+@on_each_engine
+def test_state_4_r42_a_reboot_without_the_control_plane_brings_everything_back(world, engine):
+    ground = running(world, engine)
+    host = ground.host
+    ids = set(ground.starts("shop")) | set(ground.starts("page"))
+    ground.plane.stop()
+    host.reboot()
+    wait_for("both pages", lambda: ground.page(WEB) == "v1" and ground.page(PAGE) == "v1", 60)
+    names_and_walls(ground)
+    equal(ground.inside("shop", "worker", "cat", "/run/secrets/db_password"), "correct horse", "the secret")
+    equal(set(ground.starts("shop")) | set(ground.starts("page")), ids, "the same containers")
+    started = {**ground.starts("shop"), **ground.starts("page")}
+    ground.plane.start()
+    ground.plane.until_host(host.name, "online")
+    stays("nothing is started again", lambda: {**ground.starts("shop"), **ground.starts("page")} == started, 5)
+    ground.foreign.untouched(restarted=True)
+
+
+@on_each_engine
+def test_state_5_killed_agents_engines_and_servers_stop_nothing(world, engine):
+    ground = running(world, engine)
+    seed = random.randrange(10**6)
+    dice = random.Random(seed)
+    started = {**ground.starts("shop"), **ground.starts("page")}
+    poller = ground.poll(WEB)
+    for _ in range(8):
+        victim = dice.choice(("agent", "engine", "server"))
+        if victim == "agent":
+            ground.host.kill_service("agent")
+        elif victim == "engine":
+            ground.host.kill_engine()
+            time.sleep(dice.uniform(0, 1))
+            ground.host.start_engine()
+        else:
+            ground.plane.kill()
+            time.sleep(dice.uniform(0, 1))
+            ground.plane.start()
+        time.sleep(dice.uniform(0, 2))
+    ground.plane.until_host(ground.host.name, "online", 90)
+    equal({**ground.starts("shop"), **ground.starts("page")}, started, f"containers (seed {seed})")
+    names_and_walls(ground)
+    poller.unbroken(least=100)
+    ground.foreign.untouched()
+
+
+def test_an_update_goes_on_through_killed_agents_and_servers(world):
+    ground = running(world)
+    seed = random.randrange(10**6)
+    dice = random.Random(seed)
+    poller = ground.poll(PAGE)
+    for version in ("v2", "v1", "v2"):
+        text = world.folder / "page.yaml"
+        text.write_text(projects.page(version))
+        deploy = world.start("deploy", ground.plane.command("deploy", text, "--project", "page", "--yes"), env=ground.plane.environment())
+        time.sleep(dice.uniform(0, 2))
+        if dice.random() < 0.5:
+            ground.host.kill_service("agent")
+        else:
+            ground.plane.kill()
+            ground.plane.start()
+        deploy.process.wait(60)
+        if deploy.process.returncode != 0:  # it was killed before the server had it
+            ground.plane.until_host(ground.host.name, "online", 90)
+            ground.plane.deployed("page", projects.page(version))
+        wait_for(f"{version} (seed {seed})", lambda: ground.page(PAGE) == version, 90)
+        wait_for("one container", lambda: len(ground.ours("page", running=False)) == 1, 60)
+    poller.unbroken(least=100)
+    ground.foreign.untouched()
+
+
+def test_r29_an_engine_that_is_gone_for_20_seconds_is_no_reason_to_start_anything(world):
+    ground = running(world)
+    started = {**ground.starts("shop"), **ground.starts("page")}
+    poller = ground.poll(WEB)
+    ground.host.hide_engine()
+    stays("the host is online", lambda: ground.plane.host(ground.host.name)["state"] == "online", 20)
+    ground.host.show_engine()
+    stays("nothing is started", lambda: {**ground.starts("shop"), **ground.starts("page")} == started, 15)
+    poller.unbroken(least=100)
+    ground.plane.deployed("page", projects.page("v2"))
+    wait_for("a deploy afterwards", lambda: ground.page(PAGE) == "v2", 20)
+    ground.foreign.untouched()
+
+
+@on_each_engine
+def test_r48_flushed_rules_are_back_within_35_seconds(world, engine):
+    ground = running(world, engine)
+    poller = ground.poll(WEB)
+    ground.host.run("nft", "flush", "ruleset")
+    names_and_walls(ground, 35)
+    poller.unbroken(least=10)
+    ground.foreign.untouched()
+
+
+def test_state_3_a_full_disk_stops_nothing_and_is_got_over(world):
+    ground = running(world)
+    poller = ground.poll(WEB)
+    started = ground.starts("shop")
+    for part in ("data", "disk"):
+        ground.host.fill(part)
+        code, said = ground.plane.deploy("page", projects.page("v2", extra="    x-muster: {deadline: 8s}\n"))
+        check(code == 0 or "no space" in said.lower(), f"with a full {part}: {said}")
+        ground.host.empty(part)
+        equal(ground.plane.host(ground.host.name)["state"], "online", f"the host after a full {part}")
+        ground.plane.deployed("page", projects.page("v1"))
+        wait_for("v1", lambda: ground.page(PAGE) == "v1", 20)
+    equal(ground.starts("shop"), started, "the shop")
+    poller.unbroken(least=50)
+    ground.foreign.untouched()
+
+
+def test_state_12_a_damaged_or_foreign_cache_is_set_aside_and_never_applied(world):
+    ground = running(world)
+    host = ground.host
+    started = {**ground.starts("shop"), **ground.starts("page")}
+    good = host.path(CACHE).read_bytes()
+    # As long as a good one, so that a length alone does not tell.
+    damaged = {"of noise": random.Random(1).randbytes(len(good)), "cut short": good[: len(good) // 2], "empty": b"", "with one bit turned": good[:-1] + bytes([good[-1] ^ 1])}
+    ground.plane.stop()
+    for kind, content in damaged.items():
+        host.kill_service("agent", hold=True)
+        wait_for("no agent", lambda: host.service_pid("agent") is None)
+        host.path(CACHE).write_bytes(content)
+        said = len(host.log("agent"))
+        host.release_service("agent")
+        wait_for(f"a word about the cache {kind}", lambda: "cache" in host.log("agent")[said:], 20)
+        pid = host.service_pid("agent")
+        stays("the agent lives", lambda: host.service_pid("agent") == pid, 2)
+        equal({**ground.starts("shop"), **ground.starts("page")}, started, f"containers with a cache {kind}")
+    ground.plane.start()
+    ground.plane.until_host(host.name, "online", 90)
+    wait_for("a good cache again", lambda: host.path(CACHE).exists() and len(host.path(CACHE).read_bytes()) > 100, 30)
+    equal({**ground.starts("shop"), **ground.starts("page")}, started, "containers afterwards")
+    ground.foreign.untouched()
+
+
+def test_state_7_state_13_a_restored_control_plane_removes_nothing(world):
+    ground = OneHost(world)
+    ground.shop()
+    old = ground.plane.backup("old")
+    ground.plane.deployed("page", projects.page())
+    wait_for("the page", lambda: ground.page(PAGE) == "v1", 20)
+    started = {**ground.starts("shop"), **ground.starts("page")}
+    poller = ground.poll(WEB)
+    ground.plane.stop()
+    ground.plane.restore(old)
+    ground.plane.until_host(ground.host.name, "online", 90)
+    stays("what the back-up does not know runs on", lambda: {**ground.starts("shop"), **ground.starts("page")} == started, 15)
+    ground.plane.deployed("shop", projects.shop("v2"))
+    wait_for("the shop can be deployed", lambda: ground.page(WEB) == "v2", 30)
+    check(ground.starts("page"), "the page runs")
+    poller.unbroken(least=100)
+    ground.foreign.untouched()
+
+
+def test_case_19_a_container_that_vanished_while_the_agent_was_down_is_made_again(world):
+    ground = running(world)
+    host = ground.host
+    host.kill_service("agent", hold=True)
+    gone = ground.one("page", "web")["Id"]
+    host.engine.call("DELETE", f"/containers/{gone}", force="1")
+    host.release_service("agent")
+    wait_for("the page", lambda: ground.page(PAGE) == "v1", 60)
+    check(ground.one("page", "web")["Id"] != gone, "another container")
+    ground.foreign.untouched()
+
+
+def test_case_34_r37_a_container_that_vanishes_after_the_engine_was_restarted_is_noticed(world):
+    ground = running(world)
+    host = ground.host
+    host.kill_engine()
+    host.start_engine()
+    gone = ground.one("page", "web")["Id"]
+    host.engine.call("DELETE", f"/containers/{gone}", force="1")
+    wait_for("the page", lambda: ground.ours("page") and ground.page(PAGE) == "v1", 35)
+    ground.foreign.untouched()
+
+
+def test_r28_without_the_control_plane_what_stopped_is_started_again(world):
+    ground = running(world)
+    ground.plane.stop()
+    name = ground.one("page", "web")["Id"]
+    ground.host.engine.call("POST", f"/containers/{name}/kill")
+    wait_for("the page", lambda: ground.page(PAGE) == "v1", 45)
+    equal(ground.one("page", "web")["Id"], name, "the same container")
+    ground.foreign.untouched()
