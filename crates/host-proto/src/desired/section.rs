@@ -87,6 +87,24 @@ impl DesiredState {
         Ok(hashes)
     }
 
+    /// Fills in the hash of each section, and gives what [`DesiredState::digest`] gives.
+    pub fn seal(&mut self) -> String {
+        // Serializing cannot fail: every map of the document has texts as keys.
+        self.section_hashes = self.compute_hashes().unwrap_or_default();
+        self.digest_with(&self.section_hashes)
+    }
+
+    /// One hash over all that a host could notice, numbers left out: two states with the same digest ask for the same.
+    pub fn digest(&self) -> String {
+        self.digest_with(&self.compute_hashes().unwrap_or_default())
+    }
+
+    fn digest_with(&self, hashes: &SectionHashes) -> String {
+        let rest = (&self.epoch, self.adopt, &self.removals, &self.mode, &self.gc);
+        let bytes = serde_json::to_vec(&(hashes, rest)).unwrap_or_default();
+        hex::encode(Sha256::digest(&bytes))
+    }
+
     fn hash_of(&self, section: Section) -> Result<String, serde_json::Error> {
         let bytes = match section {
             Section::Networks => serde_json::to_vec(&self.networks)?,
