@@ -86,8 +86,7 @@ class OneHost:
 
     def shop(self, **options):
         """Deploys the shop and waits until all of it is well."""
-        self.plane.secret("shop", "db_password", "correct horse")
-        said = self.plane.deployed("shop", projects.shop(**options))
+        said = self.plane.deployed("shop", projects.shop(**options), projects.SHOP_FILES)
         wait_for("the shop's page", lambda: self.page(projects.WEB_PORT), 30)
         return said
 

@@ -104,11 +104,16 @@ class Plane(Muster):
     # ---- hosts ----
 
     def join_command(self, name):
-        """What an operator is told to paste on the new machine."""
-        return json.loads(self.must("hosts", "join", name, "-o", "json"))["command"]
+        """What an operator is given to paste on the new machine."""
+        return self.api("POST", "/api/v1/join-tokens", {"host_name": name})["command"]
+
+    def revoke_join_tokens(self, name):
+        for token in self.api("GET", "/api/v1/join-tokens")["items"]:
+            if token["host_name"] == name:
+                self.api("DELETE", f"/api/v1/join-tokens/{token['id']}")
 
     def hosts(self):
-        return self.table("hosts", "list")
+        return self.api("GET", "/api/v1/hosts")["items"]
 
     def host(self, name):
         return next((host for host in self.hosts() if host["name"] == name), None)
@@ -116,34 +121,42 @@ class Plane(Muster):
     def until_host(self, name, state, seconds=60):
         def probe():
             host = self.host(name)
-            check(host and host["state"] == state, f"{name} is {host and host['state']}")
+            check(host and host["state"] == state, f"{name} is {host}")
             return host
 
         return wait_for(f"{name} to be {state}", probe, seconds, pause=0.2)
 
     # ---- projects ----
 
-    def secret(self, project, name, value):
-        self.must("secrets", "set", project, name, "--stdin", text=value)
+    def files(self, project, text, beside):
+        """Writes a Compose file and what it refers to; the path of the first."""
+        folder = self.world.folder / project
+        folder.mkdir(exist_ok=True)
+        for name, content in {**(beside or {}), "compose.yaml": text}.items():
+            (folder / name).write_text(content)
+        return folder / "compose.yaml"
 
-    def deploy(self, project, text, seconds=120):
+    def deploy(self, project, text, beside=None, seconds=120):
         """Deploys a Compose file and waits for the end: (exit code, all that it said)."""
-        file = self.world.folder / f"{project}.yaml"
-        file.write_text(text)
-        code, out, err = self.tool("deploy", file, "--project", project, "--yes", "--wait", seconds=seconds)
+        code, out, err = self.tool("deploy", "--file", self.files(project, text, beside), "--yes", "--wait", seconds=seconds)
         return code, out + err
 
-    def deployed(self, project, text):
-        code, said = self.deploy(project, text)
+    def deploying(self, project, text):
+        """The same as a child, which may be killed or left alone."""
+        return self.world.start("deploy", self.command("deploy", "--file", self.files(project, text, None), "--yes"), env=self.environment())
+
+    def deployed(self, project, text, beside=None):
+        code, said = self.deploy(project, text, beside)
         check(code == 0, f"deploying {project} ended with {code}: {said}")
         return said
 
-    def replicas(self, project):
-        return self.table("ps", project)
+    def services(self, project):
+        """{name: service} as the API shows them."""
+        return {s["name"]: s for s in self.api("GET", "/api/v1/services")["items"] if s["project"] == project}
 
     def follow(self, project, service):
         """`muster logs --follow` as a child whose lines come as they are made."""
-        return self.world.start("logs", self.command("logs", project, service, "--follow"), env=self.environment())
+        return self.world.start("logs", self.command("logs", f"{project}/{service}", "--follow"), env=self.environment())
 
 
 def join_with(host, command):

@@ -3,6 +3,9 @@ two networks, a volume, a secret, published ports, limits; and only images of im
 """
 
 WEB_PORT, ADMIN_PORT = 8080, 8081
+PASSWORD = "correct horse"
+# What lies beside the shop's file.
+SHOP_FILES = {"db_password.txt": PASSWORD}
 
 
 def shop(version="v1", web="", services=""):
@@ -44,7 +47,7 @@ services:
     volumes: ["data:/data"]
     secrets: [db_password]
     healthcheck:
-      test: ["CMD", "nc", "-z", "127.0.0.1", "5432"]
+      test: ["CMD", "wget", "-q", "-O", "/dev/null", "http://127.0.0.1:5432/id"]
       interval: 1s
       timeout: 2s
       retries: 3
@@ -56,7 +59,7 @@ networks:
 volumes:
   data: {{}}
 secrets:
-  db_password: {{external: true}}
+  db_password: {{file: ./db_password.txt}}
 """
 
 

@@ -71,8 +71,8 @@ def test_r68_a_release_that_exits_is_taken_back_with_its_last_words(world):
 
 def test_state_10_a_port_that_is_taken_is_refused_by_its_number(world):
     ground, poller = serving(world)
-    world.start("squatter", ground.host.command("busybox", "nc", "-lk", "-p", "8090", "-e", "true"))
-    wait_for("the squatter", lambda: ground.host.run("busybox", "nc", "-z", "127.0.0.1", "8090", check=False)[0] == 0)
+    world.start("squatter", ground.host.command("busybox", "httpd", "-f", "-p", "8090", "-h", "/etc/docker"))
+    wait_for("the squatter", lambda: ground.host.run("curl", "-s", "http://127.0.0.1:8090/", check=False)[0] == 0)
     refused(ground, poller, projects.page("v2", port=8090, extra=SOON), "8090")
 
 

@@ -50,7 +50,7 @@ def test_state_4_r42_a_reboot_without_the_control_plane_brings_everything_back(w
     host.reboot()
     wait_for("both pages", lambda: ground.page(WEB) == "v1" and ground.page(PAGE) == "v1", 60)
     names_and_walls(ground)
-    equal(ground.inside("shop", "worker", "cat", "/run/secrets/db_password"), "correct horse", "the secret")
+    equal(ground.inside("shop", "worker", "cat", "/run/secrets/db_password"), projects.PASSWORD, "the secret")
     equal(set(ground.starts("shop")) | set(ground.starts("page")), ids, "the same containers")
     started = {**ground.starts("shop"), **ground.starts("page")}
     ground.plane.start()
@@ -92,9 +92,7 @@ def test_an_update_goes_on_through_killed_agents_and_servers(world):
     dice = random.Random(seed)
     poller = ground.poll(PAGE)
     for version in ("v2", "v1", "v2"):
-        text = world.folder / "page.yaml"
-        text.write_text(projects.page(version))
-        deploy = world.start("deploy", ground.plane.command("deploy", text, "--project", "page", "--yes"), env=ground.plane.environment())
+        deploy = ground.plane.deploying("page", projects.page(version))
         time.sleep(dice.uniform(0, 2))
         if dice.random() < 0.5:
             ground.host.kill_service("agent")
@@ -189,7 +187,7 @@ def test_state_7_state_13_a_restored_control_plane_removes_nothing(world):
     ground.plane.restore(old)
     ground.plane.until_host(ground.host.name, "online", 90)
     stays("what the back-up does not know runs on", lambda: {**ground.starts("shop"), **ground.starts("page")} == started, 15)
-    ground.plane.deployed("shop", projects.shop("v2"))
+    ground.plane.deployed("shop", projects.shop("v2"), projects.SHOP_FILES)
     wait_for("the shop can be deployed", lambda: ground.page(WEB) == "v2", 30)
     check(ground.starts("page"), "the page runs")
     poller.unbroken(least=100)
