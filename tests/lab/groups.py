@@ -1,5 +1,6 @@
-"""A control group for each host, so that it can be frozen as a whole, its containers included. Version 1 (one tree for
-each controller) or version 2, whichever is mounted."""
+"""A control group for each host, so that it can be frozen as a whole, its containers included, and so that its systemd and
+its engine find a tree to themselves. Version 1 (one tree for each controller) or version 2, whichever is mounted.
+"""
 
 import os
 import pathlib
@@ -7,30 +8,46 @@ import time
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
 UNIFIED = (ROOT / "cgroup.controllers").exists()
-# What a host's own processes join in version 1. Its engine makes the group of its containers in every tree.
-TREES = ("freezer", "memory", "pids")
+
+
+def trees():
+    if UNIFIED:
+        return [ROOT]
+    return [path for path in ROOT.iterdir() if (path / "cgroup.procs").exists() and not path.is_symlink()]
 
 
 class Group:
-    """The group `name`, such as `muster-lab/h1`; containers go below it."""
+    """The group `name`, such as `muster-lab/h1`; all of the host goes below it."""
 
     def __init__(self, name):
         self.name = name
-        roots = [ROOT] if UNIFIED else [ROOT / tree for tree in TREES if (ROOT / tree).is_dir()]
-        self.folders = [root / name for root in roots]
+        self.folders = [root / name for root in trees()]
 
-    @property
-    def members(self):
-        """The files that a process is written into to join. In version 2 only a leaf may have members."""
-        return [(folder / "system" if UNIFIED else folder) / "cgroup.procs" for folder in self.folders]
+    def members(self, booted):
+        """The files that a process is written into to join, before and after the host's systemd has divided the group: in
+        version 2 only a leaf may have members."""
+        return [(folder / "guests" if UNIFIED and booted else folder) / "cgroup.procs" for folder in self.folders]
 
     def make(self):
-        for member in self.members:
-            member.parent.mkdir(parents=True, exist_ok=True)
+        for folder in self.folders:
+            folder.mkdir(parents=True, exist_ok=True)
+            for level in (folder.parent, folder):
+                self._inherit(level)
+        for member in self.members(booted=True):
+            member.parent.mkdir(exist_ok=True)
 
-    def join(self, pid):
-        for member in self.members:
-            member.write_text(str(pid))
+    @staticmethod
+    def _inherit(level):
+        """What a new group does not have by itself: processors and memory in version 1, controllers in version 2."""
+        for name in ("cpuset.cpus", "cpuset.mems"):
+            if not UNIFIED and (level / name).exists():
+                (level / name).write_text((level.parent / name).read_text())
+        if UNIFIED:
+            for controller in (level.parent / "cgroup.controllers").read_text().split():
+                try:
+                    (level.parent / "cgroup.subtree_control").write_text(f"+{controller}")
+                except OSError:
+                    pass  # not to be had here
 
     def _state(self):
         if UNIFIED:
@@ -56,7 +73,7 @@ class Group:
 
 def remove(name):
     """Removes the group and all below it, in every tree, once the last process in it is gone."""
-    for root in [ROOT] if UNIFIED else [path for path in ROOT.iterdir() if path.is_dir()]:
+    for root in trees():
         deadline = time.monotonic() + 2
         while (root / name).is_dir():
             for folder, _, _ in os.walk(root / name, topdown=False):

@@ -1,7 +1,7 @@
-"""The hosts of a lab (labs.py): each in namespaces of its own with its own engine.
+"""The hosts of a lab (labs.py): each in namespaces of its own with its own systemd and its own engine.
 
-A host keeps what it writes below /etc, /var/lib and /usr/local over a reboot, in a tmpfs; the rest of the file system is
-the machine's, shared. What a host is, and what it is not, stands in README.md.
+A host keeps what it writes below /etc, /var and /usr/local over a reboot, in a tmpfs; the rest of the file system is the
+machine's, shared. What a host is, and what it is not, stands in README.md.
 """
 
 import json
@@ -18,7 +18,38 @@ from groups import Group, remove
 from wire import NET, run
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAMESPACES = ("-n", "-m", "-p", "-u", "-i")
+NAMESPACES = ("-n", "-m", "-p", "-u", "-i", "-C")
+OWN = ("/etc", "/var", "/usr/local")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# Docker's own unit, without the socket. It is not started again by itself, so that tests say how long it is gone.
+ENGINE = """[Unit]
+Description=Docker
+After=network-online.target
+Wants=network-online.target
+
+[Service]
+Type=notify
+ExecStart={program} --userland-proxy-path {proxy}
+KillMode=process
+Delegate=yes
+StandardOutput=append:{log}
+StandardError=append:{log}
+
+[Install]
+WantedBy=multi-user.target
+"""
+BOOTED = """[Unit]
+After=docker.service
+
+[Service]
+Type=oneshot
+ExecStart=/usr/bin/touch /run/lab/booted
+
+[Install]
+WantedBy=multi-user.target
+"""
+
 # What all of a host's disk can hold, and the part at /var/lib/5050.
 DISK, DATA = "2g", "64m"
 
@@ -85,7 +116,12 @@ class Host:
             pid = int((self.folder / "pid").read_text())
         except (OSError, ValueError):
             return None
-        return pid if born(pid) and mark_of(pid) == self.mark else None
+        for _ in range(20):  # there is no environment to read while a process becomes another program
+            mark = mark_of(pid)
+            if mark or not born(pid):
+                break
+            time.sleep(0.01)
+        return pid if mark == self.mark else None
 
     @property
     def netns(self):
@@ -100,10 +136,10 @@ class Host:
         return engine.Engine(self.socket)
 
     def path(self, inner):
-        """Where a file that the host wrote below /etc, /var/lib or /usr/local, or has in /run, lies for us."""
-        for base in ("/etc", "/var/lib", "/usr/local"):
-            if inner == "/var/lib/5050" or inner.startswith("/var/lib/5050/"):
-                return self.folder / ("data" + inner[len("/var/lib/5050"):])
+        """Where a file that the host wrote below /etc, /var or /usr/local, or has in /run, lies for us."""
+        if inner == "/var/lib/5050" or inner.startswith("/var/lib/5050/"):
+            return self.folder / ("data" + inner[len("/var/lib/5050"):])
+        for base in OWN:
             if inner.startswith(base + "/"):
                 return self.folder / ("disk" + base) / ("upper" + inner[len(base):])
         if inner.startswith("/run/"):
@@ -117,7 +153,9 @@ class Host:
         raise Broken(f"host {self.name} is off")
 
     def log(self, name):
-        """What `engine`, `boot` (boot.d), a service or `init` printed, all boots together."""
+        """What `init` or `engine` printed, all boots together, or a unit since this boot."""
+        if name not in ("init", "engine"):
+            return self.run("journalctl", "--unit", name, "--output", "cat", "--no-pager")[1]
         file = self.folder / "log" / name
         return file.read_text(errors="replace") if file.exists() else ""
 
@@ -130,11 +168,16 @@ class Host:
             folder.mkdir(parents=True, exist_ok=True)
             if not os.path.ismount(folder):
                 run("mount", "-t", "tmpfs", "-o", f"size={size},mode=755", f"muster-{part}", str(folder))
-        for path in ("etc", "var/lib", "usr/local"):
+        for path in OWN:
             for part in ("upper", "work"):
-                (self.folder / "disk" / path / part).mkdir(parents=True, exist_ok=True)
-        for folder in (self.folder / "disk" / "docker", self.folder / "log", self.path("/etc/docker"), self.path("/etc/lab/boot.d"), self.path("/etc/lab/services.d")):
+                (self.folder / f"disk{path}" / part).mkdir(parents=True, exist_ok=True)
+        for folder in (self.folder / "disk" / "docker", self.folder / "log", self.path("/etc/docker"), self.path("/etc/systemd")):
             folder.mkdir(parents=True, exist_ok=True)
+        units = self.path("/etc/systemd/system")
+        if not units.exists():
+            units.mkdir()
+            os.setxattr(units, "trusted.overlay.opaque", b"y")  # nothing of what is enabled on the machine
+            self.write_unit("booted", BOOTED)
         if not self.path("/etc/machine-id").exists():
             neighbours = "".join(f"{NET}.{n} h{n}\n" for n in range(1, 31))
             self.path("/etc/machine-id").write_text(uuid.uuid4().hex + "\n")
@@ -146,32 +189,43 @@ class Host:
 
     def configure_engine(self, **settings):
         """Writes daemon.json; in force after the engine's next start."""
-        config = {"cgroup-parent": "/" + self.group.name, "exec-opts": ["native.cgroupdriver=cgroupfs"]}
+        config = {"exec-opts": ["native.cgroupdriver=cgroupfs"]}
         config.update({key.replace("_", "-"): value for key, value in settings.items()})
         self.path("/etc/docker/daemon.json").write_text(json.dumps(config, indent=1) + "\n")
 
     def use_engine(self, version):
-        """Which engine it has from its next boot on: 20, 28 or none."""
-        engine.program(version)
+        """Which engine it has from its next boot or start on: 20, 28 or none."""
+        program = engine.program(version)
         (self.folder / "engine").write_text(version)
+        if self.pid:
+            self.write_unit("docker", self._docker(program) if program else None)
+            self.run("systemctl", "daemon-reload")
+
+    def _docker(self, program):
+        return ENGINE.format(program=program, proxy=pathlib.Path(program).with_name("docker-proxy"), log=self.folder / "log/engine")
+
+    @property
+    def version(self):
+        return (self.folder / "engine").read_text()
 
     def power_on(self):
         """Starts process 1. The caller goes on with `cable` and `wait`."""
         self.prepare()
         self._sweep()
+        program = engine.program(self.version)
+        self.write_unit("docker", self._docker(program) if program else None)
         (self.folder / "run").mkdir(parents=True)
         self.group.make()
-        join = "; ".join(f"echo $$ >{member}" for member in self.group.members)
-        version = (self.folder / "engine").read_text()
-        env = {
-            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/root",
-            "LAB_HOST": self.mark, "HOST_DIR": str(self.folder), "HOST_NAME": self.name, "HOST_ENGINE": engine.program(version),
-        }
+        env = {"PATH": PATH, "LAB_HOST": self.mark, "HOST_DIR": str(self.folder), "HOST_NAME": self.name}
         with open(self.folder / "log" / "init", "ab") as log:
             self.parent = subprocess.Popen(
-                ["sh", "-c", f'{join}; exec "$@"', "sh", "unshare", *NAMESPACES, "--fork", "/bin/bash", str(HERE / "init")],
+                ["sh", "-c", self._joining(booted=False), "sh", "unshare", *NAMESPACES, "--fork", "/bin/bash", str(HERE / "init")],
                 cwd="/", env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )
+
+    def _joining(self, booted):
+        """A script that joins the group and becomes its arguments."""
+        return "; ".join(f"echo $$ >{member}" for member in self.group.members(booted)) + '; exec "$@"'
 
     def cable(self):
         def failed():
@@ -190,7 +244,7 @@ class Host:
             self.need()
             if not (self.folder / "run/lab/booted").exists():
                 return False
-            return (self.folder / "engine").read_text() == "none" or self.engine.answers()
+            return self.version == "none" or self.engine.answers()
 
         try:
             until(f"{self.name} to be up", ready, seconds)
@@ -236,12 +290,10 @@ class Host:
         """The command line that runs `argv` on this host, from outside. When it is killed, so is what it runs."""
         if self.group.frozen():  # whoever joins would freeze too, deaf to every signal
             raise Broken(f"{self.name} is frozen")
-        join = "; ".join(f"echo $$ >{member}" for member in self.group.members)
         settings = [f"{key}={value}" for key, value in (env or {}).items()]
         return [
-            "sh", "-c", f'{join}; exec "$@"', "sh", "nsenter", "-t", str(self.need()), *NAMESPACES, "--wd=/", "--",
-            "setpriv", "--pdeathsig", "KILL", "env", f"LAB_HOST={self.mark}", f"HOST_DIR={self.folder}",
-            "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", *settings, *map(str, argv),
+            "sh", "-c", self._joining(booted=True), "sh", "nsenter", "-t", str(self.need()), *NAMESPACES, "--wd=/", "--",
+            "setpriv", "--pdeathsig", "KILL", "env", f"LAB_HOST={self.mark}", f"PATH={PATH}", *settings, *map(str, argv),
         ]
 
     def run(self, *argv, text=None, check=True, seconds=60, env=None):
@@ -254,38 +306,38 @@ class Host:
             raise Broken(f"{self.name}: {' '.join(map(str, argv))} ended with {done.returncode}: {done.stdout.strip()[-1500:]}")
         return done.returncode, done.stdout
 
-    def service(self, name, script):
-        """A program that is kept running, like a unit with Restart=always: from now on, and after each boot."""
-        self.hook("services.d", name, script)
-        if self.pid:
-            self.run("/bin/bash", HERE / "init", "keep", f"/etc/lab/services.d/{name}")
+    # ---- units ----
 
-    def hook(self, folder, name, script):
-        """A script for /etc/lab/boot.d (runs at boot, before the engine) or services.d."""
-        # Through the host when it is on: an overlay need not see what is put below it.
-        if self.pid:
-            self.run("sh", "-c", f"mkdir -p /etc/lab/{folder}; cat >/etc/lab/{folder}/{name}; chmod +x /etc/lab/{folder}/{name}", text=script)
-        else:
-            file = self.path(f"/etc/lab/{folder}/{name}")
-            file.write_text(script)
-            file.chmod(0o755)
+    def write_unit(self, name, text):
+        """A unit of a host that is off, enabled for multi-user.target; None removes it."""
+        file = self.path(f"/etc/systemd/system/{name}.service")
+        link = file.parent / "multi-user.target.wants" / file.name
+        if text is None:
+            link.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
+            return
+        file.write_text(text)
+        link.parent.mkdir(exist_ok=True)
+        if not link.is_symlink():
+            link.symlink_to(f"../{file.name}")
 
-    def service_pid(self, name):
-        """Its number on the host, None while it does not run."""
-        try:
-            return int((self.folder / f"run/lab/{name}.pid").read_text())
-        except (OSError, ValueError):
-            return None
+    def unit(self, name, text):
+        """Writes a unit, and enables and starts it."""
+        self.run("sh", "-c", f"cat >/etc/systemd/system/{name}.service && systemctl daemon-reload && systemctl enable --quiet --now {name}", text=text)
 
-    def kill_service(self, name, number=signal.SIGKILL, hold=False):
-        """Signals it; it is started again a second after its end, unless it is held."""
-        if hold:
-            (self.folder / f"run/lab/{name}.held").touch()
-        if pid := self.service_pid(name):
-            self.run("sh", "-c", f"kill -{int(number)} {pid}", check=False)
+    def unit_pid(self, name):
+        """The number of its main process on the host; None while there is none."""
+        code, said = self.run("systemctl", "show", "--property", "MainPID", "--value", name, check=False)
+        return int(said) if code == 0 and said.strip() not in ("", "0") else None
 
-    def release_service(self, name):
-        (self.folder / f"run/lab/{name}.held").unlink(missing_ok=True)
+    def kill_unit(self, name, stay=False):
+        """kill -9 of its main process; systemd starts it again if it is told so, unless it shall stay dead."""
+        self.run("systemctl", "kill", "--kill-whom=main", "--signal=KILL", name, check=False)
+        if stay:
+            self.run("systemctl", "stop", name)
+
+    def start_unit(self, name):
+        self.run("systemctl", "start", name)
 
     # ---- faults ----
 
@@ -299,10 +351,11 @@ class Host:
 
     def kill_engine(self):
         """kill -9 of dockerd, which takes its containerd along; containers go on."""
-        self.run("sh", "-c", "kill -9 $(cat /run/docker.pid)")
+        self.kill_unit("docker")
 
     def start_engine(self):
-        self.run("/bin/bash", HERE / "init", "engine", env={"HOST_ENGINE": engine.program((self.folder / "engine").read_text())})
+        self.run("systemctl", "reset-failed", "docker", check=False)
+        self.start_unit("docker")
         self.wait()
 
     def hide_engine(self):

@@ -13,6 +13,10 @@ from muster import Muster, binary
 from world import Failed, check, wait_for
 
 
+# The unit that the join command leaves behind.
+AGENT = "muster-agent"
+
+
 def lacks(*commands):
     """The first of these commands that the binary under test does not have, or None; all are lacking without one."""
     for command in commands:
@@ -168,14 +172,7 @@ def join_with(host, command):
 
 
 def join(plane, host):
-    """Makes the machine a host of the plane's by what an operator would paste, and sees to it that the agent is started
-    at each boot, as units of systemd would."""
+    """Makes the machine a host of the plane's by what an operator would paste."""
     said = join_with(host, plane.join_command(host.name))
-    start_agent(host)
     plane.until_host(host.name, "online")
     return said
-
-
-def start_agent(host):
-    host.hook("boot.d", "muster", "#!/bin/sh\nexec /usr/local/bin/muster agent boot\n")
-    host.service("agent", "#!/bin/sh\nexec /usr/local/bin/muster agent run\n")

@@ -16,6 +16,24 @@ from machines import HERE, Broken, born, mark_of
 from world import check, equal, wait_for
 
 OURS = ("/etc/5050", "/var/lib/5050", "/run/5050")
+BEFORE = """[Unit]
+Before=docker.service
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'if test -S /run/docker.sock; then echo there; else echo none; fi >>/var/lib/5050/boots'
+
+[Install]
+WantedBy=multi-user.target
+"""
+KEPT = """[Service]
+ExecStart=/bin/sleep 100000
+Restart=always
+RestartSec=200ms
+
+[Install]
+WantedBy=multi-user.target
+"""
 WEB = {"HostConfig": {"PortBindings": {"80/tcp": [{"HostPort": "80"}]}, "RestartPolicy": {"Name": "unless-stopped"}}}
 
 
@@ -73,9 +91,11 @@ def test_lab_a_reboot_keeps_the_disk_and_wipes_the_rest(world, engine):
     ground = lab(world, 1, engine)
     host = ground.host(1)
     ground.load()
-    host.hook("boot.d", "note", "#!/bin/sh\nls /run/docker.sock 2>&1; echo booting >>/var/lib/5050/boots\n")
-    host.service("clock", "#!/bin/sh\necho $$ >/run/clock; exec sleep 1000\n")
-    wait_for("the service", lambda: host.path("/run/clock").exists())
+    host.unit("first", BEFORE)
+    host.unit("clock", KEPT)
+    pid = wait_for("the service", lambda: host.unit_pid("clock"))
+    host.kill_unit("clock")
+    wait_for("another process of the service", lambda: host.unit_pid("clock") not in (None, pid))
     container = host.engine.create("web", "lab/web:v1", **WEB)
     host.engine.call("POST", "/volumes/create", {"Name": "kept"})
     host.run("nft", "add", "table", "inet", "gone")
@@ -83,15 +103,13 @@ def test_lab_a_reboot_keeps_the_disk_and_wipes_the_rest(world, engine):
     first = host.run("cat", "/proc/sys/kernel/random/boot_id")[1]
     host.reboot()
     check(host.run("cat", "/proc/sys/kernel/random/boot_id")[1] != first, "another boot_id")
-    equal(host.run("cat", "/etc/kept", "/var/lib/5050/boots")[1], "x\nbooting\n", "files")
-    check("No such file" in host.log("boot"), "boot.d is run before the engine")
+    equal(host.run("cat", "/etc/kept")[1], "x\n", "files")
+    equal(host.run("cat", "/var/lib/5050/boots")[1], "there\nnone\n", "sockets of the engine before its unit")
+    check(host.unit_pid("clock"), "what is enabled is started")
     check("table inet gone" not in host.run("nft", "list", "tables")[1], "rules end with the boot")
     check(not host.path("/run/gone").exists(), "/run ends with the boot")
     equal([v["Name"] for v in host.engine.volumes()], ["kept"], "volumes")
     wait_for("the container", lambda: host.engine.inspect(container)["State"]["Running"])
-    pid = wait_for("the service", lambda: host.service_pid("clock"))
-    host.kill_service("clock")
-    wait_for("another process of the service", lambda: host.service_pid("clock") not in (None, pid))
 
 
 def test_lab_partition_cut_freeze_and_power_cut_do_what_they_say(world):

@@ -65,8 +65,9 @@ def test_connect_7_a_copied_identity_is_refused_as_duplicate_host_and_the_first_
     poller = ground.poll(projects.ADMIN_PORT)
     second.run("sh", "-c", "mkdir -p /etc/5050; cat >/etc/5050/agent.json; chmod 600 /etc/5050/agent.json", text=first.path("/etc/5050/agent.json").read_text())
     second.run("cp", first.path("/usr/local/bin/muster"), "/usr/local/bin/muster")
-    planes.start_agent(second)
-    wait_for("the refusal", lambda: "duplicate_host" in second.log("agent"), 60)
+    for unit in first.path("/etc/systemd/system").glob("muster-*.service"):
+        second.unit(unit.stem, unit.read_text())
+    wait_for("the refusal", lambda: "duplicate_host" in second.log(planes.AGENT), 60)
     stays("the first one is online", lambda: ground.plane.host(first.name)["state"] == "online", 5)
     equal(ground.ours("page", host=second), [], "containers on the copy")
     poller.unbroken()

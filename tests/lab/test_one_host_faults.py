@@ -7,6 +7,7 @@ import time
 import plane as planes
 import projects
 from grounds import OneHost, on_each_engine
+from plane import AGENT
 from test_one_host import NEEDS
 from world import check, equal, stays, wait_for
 
@@ -69,7 +70,7 @@ def test_state_5_killed_agents_engines_and_servers_stop_nothing(world, engine):
     for _ in range(8):
         victim = dice.choice(("agent", "engine", "server"))
         if victim == "agent":
-            ground.host.kill_service("agent")
+            ground.host.kill_unit(AGENT)
         elif victim == "engine":
             ground.host.kill_engine()
             time.sleep(dice.uniform(0, 1))
@@ -95,7 +96,7 @@ def test_an_update_goes_on_through_killed_agents_and_servers(world):
         deploy = ground.plane.deploying("page", projects.page(version))
         time.sleep(dice.uniform(0, 2))
         if dice.random() < 0.5:
-            ground.host.kill_service("agent")
+            ground.host.kill_unit(AGENT)
         else:
             ground.plane.kill()
             ground.plane.start()
@@ -159,14 +160,14 @@ def test_state_12_a_damaged_or_foreign_cache_is_set_aside_and_never_applied(worl
     damaged = {"of noise": random.Random(1).randbytes(len(good)), "cut short": good[: len(good) // 2], "empty": b"", "with one bit turned": good[:-1] + bytes([good[-1] ^ 1])}
     ground.plane.stop()
     for kind, content in damaged.items():
-        host.kill_service("agent", hold=True)
-        wait_for("no agent", lambda: host.service_pid("agent") is None)
+        host.kill_unit(AGENT, stay=True)
+        wait_for("no agent", lambda: host.unit_pid(AGENT) is None)
         host.path(CACHE).write_bytes(content)
-        said = len(host.log("agent"))
-        host.release_service("agent")
-        wait_for(f"a word about the cache {kind}", lambda: "cache" in host.log("agent")[said:], 20)
-        pid = host.service_pid("agent")
-        stays("the agent lives", lambda: host.service_pid("agent") == pid, 2)
+        said = len(host.log(AGENT))
+        host.start_unit(AGENT)
+        wait_for(f"a word about the cache {kind}", lambda: "cache" in host.log(AGENT)[said:], 20)
+        pid = host.unit_pid(AGENT)
+        stays("the agent lives", lambda: host.unit_pid(AGENT) == pid, 2)
         equal({**ground.starts("shop"), **ground.starts("page")}, started, f"containers with a cache {kind}")
     ground.plane.start()
     ground.plane.until_host(host.name, "online", 90)
@@ -197,10 +198,10 @@ def test_state_7_state_13_a_restored_control_plane_removes_nothing(world):
 def test_case_19_a_container_that_vanished_while_the_agent_was_down_is_made_again(world):
     ground = running(world)
     host = ground.host
-    host.kill_service("agent", hold=True)
+    host.kill_unit(AGENT, stay=True)
     gone = ground.one("page", "web")["Id"]
     host.engine.call("DELETE", f"/containers/{gone}", force="1")
-    host.release_service("agent")
+    host.start_unit(AGENT)
     wait_for("the page", lambda: ground.page(PAGE) == "v1", 60)
     check(ground.one("page", "web")["Id"] != gone, "another container")
     ground.foreign.untouched()
