@@ -1,2 +1,6 @@
 //! The only crate that touches a host: its container engine, firewall, files, the names and ports that it serves.
 //! It observes and does what `reconcile` decides; it decides nothing.
+
+pub mod docker;
+pub mod files;
+pub mod hands;

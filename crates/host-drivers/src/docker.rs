@@ -1,0 +1,67 @@
+//! The container engine: connect, observe, do what a plan says, and read what containers print. Decides nothing; every
+//! call has a time limit, and every error keeps the engine's own words.
+
+mod apply;
+mod civil;
+mod connect;
+pub mod events;
+mod inspect;
+pub mod labels;
+mod list;
+pub mod logs;
+mod network;
+mod observe;
+mod pull;
+mod spec;
+mod status;
+mod trouble;
+
+use std::path::PathBuf;
+
+use bollard::Docker;
+use host_proto::id::HostId;
+
+pub use connect::{ApiVersion, EngineInfo};
+pub use observe::{Look, Observer};
+
+/// What an engine is used with.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// Its unix socket.
+    pub socket: PathBuf,
+    /// Whose objects are ours.
+    pub host: HostId,
+    /// Where files for containers lie.
+    pub files: FilePlaces,
+    /// Paths of the host that a service may mount, with all below them; none when empty.
+    pub allow_host_paths: Vec<PathBuf>,
+}
+
+/// Where files for containers lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePlaces {
+    /// Files, on disk.
+    pub files: PathBuf,
+    /// Secrets, in memory.
+    pub secrets: PathBuf,
+}
+
+/// A connected engine.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    docker: Docker,
+    api: ApiVersion,
+    options: EngineOptions,
+}
+
+impl Engine {
+    /// The version of the API that is spoken.
+    pub const fn api(&self) -> ApiVersion {
+        self.api
+    }
+
+    /// Whose objects are ours.
+    pub const fn host(&self) -> &HostId {
+        &self.options.host
+    }
+}

@@ -1,0 +1,149 @@
+//! Following a log. The engine's own following stops at a rotation, at a truncation and when it starts again; so the log is
+//! opened anew after a silence and after every end, and what was seen already is left out (R45).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bollard::query_parameters::InspectContainerOptions;
+use futures_util::StreamExt;
+use host_proto::id::ReplicaId;
+use host_proto::limits::LOG_TAIL_LINES;
+use host_proto::message::LogLine;
+
+use super::{Filter, Frames, frame};
+use crate::docker::Engine;
+use crate::docker::trouble::status_of;
+
+/// After this long without a line the log is opened anew: perhaps the engine has stopped reading it.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Pause before a log that ended is opened again.
+const PAUSE: Duration = Duration::from_secs(1);
+const INSPECT: Duration = Duration::from_secs(10);
+
+/// What following gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    /// A line.
+    Line(LogLine),
+    /// The container is gone; there will be no more.
+    Gone,
+}
+
+/// Follows the log of one container until it is removed, also while it is started again and again.
+pub struct Follower {
+    engine: Arc<Engine>,
+    replica: ReplicaId,
+    container: String,
+    filter: Filter,
+    tail: u32,
+    frames: Option<Frames>,
+    ready: std::collections::VecDeque<LogLine>,
+    place: Place,
+}
+
+impl Follower {
+    /// Begins with the last `tail` lines, none older than `since_us`.
+    pub fn new(
+        engine: Arc<Engine>,
+        replica: ReplicaId,
+        container: String,
+        (tail, since_us): (u32, Option<u64>),
+        filter: Filter,
+    ) -> Self {
+        let place = Place { last_us: since_us, at_last: 0, to_skip: 0 };
+        let tail = tail.min(LOG_TAIL_LINES);
+        Self { engine, replica, container, filter, tail, frames: None, ready: Default::default(), place }
+    }
+
+    /// The next line that the filter wants. May be dropped while it waits: nothing is lost.
+    pub async fn next(&mut self) -> Followed {
+        loop {
+            if let Some(line) = self.ready.pop_front() {
+                return Followed::Line(line);
+            }
+            if self.frames.is_none() {
+                self.open();
+            }
+            let Some(frames) = &mut self.frames else { continue };
+            match tokio::time::timeout(SILENCE, frames.next()).await {
+                Ok(Some(Ok(piece))) => {
+                    for line in frame::lines(&self.replica, piece) {
+                        if self.place.is_new(line.ts_us) && self.filter.wants(&line) {
+                            self.ready.push_back(line);
+                        }
+                    }
+                }
+                Ok(Some(Err(_)) | None) => {
+                    if self.is_gone().await {
+                        return Followed::Gone;
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                    self.frames = None;
+                }
+                Err(_) => self.frames = None,
+            }
+        }
+    }
+
+    fn open(&mut self) {
+        let again = self.place.at_last > 0;
+        let tail = if again { "all".to_owned() } else { self.tail.to_string() };
+        self.place.to_skip = self.place.at_last;
+        self.frames = Some(self.engine.frames(&self.container, true, self.place.last_us, &tail));
+    }
+
+    /// Only an engine that says so makes a container gone (R29).
+    async fn is_gone(&self) -> bool {
+        let call = self.engine.docker.inspect_container(&self.container, None::<InspectContainerOptions>);
+        match tokio::time::timeout(INSPECT, call).await {
+            Ok(Err(error)) => status_of(&error) == Some(404),
+            Ok(Ok(_)) | Err(_) => false,
+        }
+    }
+}
+
+/// How far a log was read. A log is in order of time, so a time and the number of lines with just that time say it.
+#[derive(Debug, Clone, Default)]
+struct Place {
+    last_us: Option<u64>,
+    at_last: usize,
+    to_skip: usize,
+}
+
+impl Place {
+    /// Whether a line was not seen yet; it is then.
+    fn is_new(&mut self, ts_us: u64) -> bool {
+        let last = self.last_us.unwrap_or_default();
+        if ts_us < last {
+            return false;
+        }
+        if ts_us == last && self.at_last > 0 {
+            if self.to_skip > 0 {
+                self.to_skip -= 1;
+                return false;
+            }
+            self.at_last += 1;
+            return true;
+        }
+        self.last_us = Some(ts_us);
+        self.at_last = 1;
+        self.to_skip = 0;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r45_what_was_seen_is_left_out_when_a_log_is_opened_anew() {
+        let mut place = Place { last_us: Some(5), ..Place::default() };
+        let seen = |place: &mut Place, times: &[u64]| -> Vec<bool> {
+            times.iter().map(|time| place.is_new(*time)).collect()
+        };
+        assert_eq!(seen(&mut place, &[4, 5, 6, 7, 7]), [false, true, true, true, true]);
+        place.to_skip = place.at_last;
+        assert_eq!(seen(&mut place, &[5, 6, 7, 7, 7, 8]), [false, false, false, false, true, true]);
+    }
+}

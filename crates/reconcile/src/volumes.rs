@@ -1,0 +1,79 @@
+//! Volumes: made when they are missing, kept when the state does not list them any more, deleted only when it says so with
+//! the right confirmation (R43).
+
+use host_proto::desired::{Volume, VolumeState};
+
+use crate::action::Action;
+use crate::actual::Seen;
+use crate::item::{Item, Phase};
+use crate::networks::{NameState, name_state, when_gone};
+use crate::plan::{Planner, Step, Why};
+
+/// Plans the volumes that are missing.
+pub(crate) fn make(planner: &mut Planner<'_>) {
+    for volume in &planner.desired.volumes {
+        if volume.state == VolumeState::Delete {
+            continue;
+        }
+        let (item, title) = named(volume);
+        match name_state(&planner.actual.volumes, volume.id.as_str(), &volume.name) {
+            NameState::Ours => {}
+            NameState::Held(why) => planner.hold(item, title, why),
+            NameState::Free => {
+                let action = Action::CreateVolume { volume: volume.id.clone(), name: volume.name.clone() };
+                planner.step(Step {
+                    item,
+                    title,
+                    phase: Phase::Volumes,
+                    needs: Vec::new(),
+                    actions: vec![action],
+                });
+            }
+        }
+    }
+}
+
+fn named(volume: &Volume) -> (Item, String) {
+    (Item::Volume(volume.id.clone()), format!("volume {}", volume.name))
+}
+
+/// Plans the deletions that the state asks for.
+pub(crate) fn delete(planner: &mut Planner<'_>) {
+    let Seen::Known(listed) = &planner.actual.volumes else { return };
+    let there: Vec<(&Volume, &String)> = planner
+        .desired
+        .volumes
+        .iter()
+        .filter(|volume| volume.state == VolumeState::Delete)
+        .filter_map(|volume| listed.ours.get(volume.id.as_str()).map(|name| (volume, name)))
+        .collect();
+    let count = u32::try_from(there.len()).unwrap_or(u32::MAX);
+    let over = count > planner.allowed.removals.volumes;
+    if over && planner.removal_lock().is_none() {
+        planner.plan.refused.volumes = count;
+    }
+    for (volume, name) in there {
+        let (item, title) = named(volume);
+        let lock = planner.removal_lock().or(over.then_some(Why::Budget));
+        match lock.map_or_else(|| may_go(planner, volume, name), Err) {
+            Err(why) => planner.hold(item, title, why),
+            Ok(needs) => {
+                let actions = vec![Action::DeleteVolume { name: name.clone() }];
+                planner.step(Step { item, title, phase: Phase::Cleanup, needs, actions });
+            }
+        }
+    }
+}
+
+fn may_go(planner: &Planner<'_>, volume: &Volume, name: &str) -> Result<Vec<Item>, Why> {
+    if volume.delete_confirmation.as_deref() != Some(volume.id.as_str()) {
+        return Err(Why::Refused("not deleted: the confirmation does not name this volume".to_owned()));
+    }
+    let containers = match &planner.actual.containers {
+        Seen::Unknown(why) => return Err(Why::Unknown(why.clone())),
+        Seen::Known(containers) => containers,
+    };
+    let users = || containers.iter().filter(|container| container.volumes.contains(name));
+    when_gone(planner, users())
+        .ok_or_else(|| Why::Waits(users().map(|user| format!("{} to be gone", user.name)).collect()))
+}
