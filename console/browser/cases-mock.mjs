@@ -8,6 +8,7 @@ import { agentCases } from './cases-agents.mjs';
 import { assignmentCases } from './cases-assignments.mjs';
 import { signIn } from './chromium.mjs';
 import { configCases } from './cases-configs.mjs';
+import { crowdCases } from './cases-crowd.mjs';
 import { lookCases } from './cases-looks.mjs';
 import { story } from './story.mjs';
 import { control, rowOf, signedIn, uidOf } from './steps.mjs';
@@ -332,6 +333,6 @@ const scans = ['light', 'dark'].flatMap((theme) =>
 /** Every case meets the 401 that says "nobody is signed in yet". */
 const REFUSALS = [401];
 
-export const mockCases = [['an agent is given a configuration, then a broken one, and is rolled back', story], ...configCases, ...assignmentCases, ...agentCases, ...accessCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans, ...lookCases].map(([name, body, options = {}]) => [
+export const mockCases = [['an agent is given a configuration, then a broken one, and is rolled back', story], ...configCases, ...assignmentCases, ...agentCases, ...accessCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans, ...lookCases, ...crowdCases].map(([name, body, options = {}]) => [
   name, body, { ...options, refusals: [...REFUSALS, ...(options.refusals ?? [])] },
 ]);

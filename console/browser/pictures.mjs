@@ -69,7 +69,7 @@ async function all(browser, out, words) {
   }
 }
 
-/** The same picture without loss in about a third of the bytes. */
+/** The same picture in a quarter of the bytes; the letters stay sharp. */
 async function smaller(browser, png) {
   const page = await browser.newPage();
   const url = await page.evaluate(async (source) => {
@@ -79,7 +79,7 @@ async function smaller(browser, png) {
     const canvas = document.createElement('canvas');
     [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
     canvas.getContext('2d').drawImage(image, 0, 0);
-    return canvas.toDataURL('image/webp', 1);
+    return canvas.toDataURL('image/webp', 0.86);
   }, `data:image/png;base64,${png.toString('base64')}`);
   await page.close();
   return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');

@@ -48,12 +48,6 @@ export const SCREENS = [
     await page.getByRole('combobox', { name: 'Selector' }).fill('os');
     await page.getByRole('option').first().waitFor();
   }],
-  ['agents-columns', async (page) => {
-    await open(page, '/agents');
-    await rows(page);
-    await page.getByRole('button', { name: 'Columns' }).click();
-    await page.getByRole('dialog').waitFor();
-  }],
   ['agent', async (page) => (await agent(page, 3), await page.getByText('export failed: 429').waitFor()), { whole: true }],
   ['agent-failed', async (page) => agent(page, 4), { whole: true }],
   ['agent-drifted', async (page) => {
@@ -62,6 +56,12 @@ export const SCREENS = [
     await page.getByRole('region', { name: 'Difference of configuration.yaml' }).waitFor();
   }, { whole: true }],
   ['agent-extension', async (page) => agent(page, 2), { whole: true }],
+  ['agents-columns', async (page) => {
+    await open(page, '/agents');
+    await rows(page);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('dialog').waitFor();
+  }],
   ['configurations', async (page) => (await open(page, '/configs'), await rows(page))],
   ['configuration', async (page) => (await open(page, '/configs/gateway'), await heading(page, 'History')), { whole: true }],
   ['revision', async (page) => (await open(page, '/configs/gateway/revisions/3'), await heading(page, 'gateway revision 3'), await page.getByText('debug').first().waitFor()), { whole: true }],
