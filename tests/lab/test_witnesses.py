@@ -8,6 +8,16 @@ from witness import Foreign, Poller
 from world import Failed, check, equal, wait_for
 
 
+WALL = f"""
+table inet wall {{
+  chain early {{
+    type filter hook prerouting priority -300; policy accept;
+    tcp dport {Foreign.PORT} drop
+  }}
+}}
+"""
+
+
 def unready():
     lacking = planes.lacks("server")
     return lacking and "there is no muster binary"
@@ -66,7 +76,11 @@ def test_lab_a_touch_of_what_is_somebody_elses_is_noticed(world):
     foreign.untouched()
     host.reboot()
     wait_for("the container", lambda: host.engine.inspect(foreign.NAME)["State"]["Running"])
+    wait_for("its page", foreign.serves, 20)
     foreign.untouched(restarted=True)
+    host.run("nft", "-f", "-", text=WALL)
+    check(not foreign.serves(), "a wall in front of it is noticed")
+    host.run("nft", "delete", "table", "inet", "wall")
     touches = {
         "restart": lambda: call("POST", f"/containers/{foreign.NAME}/restart", t="0"),
         "attach": lambda: call("POST", "/networks/bridge/connect", {"Container": foreign.NAME}),

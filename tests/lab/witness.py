@@ -2,11 +2,12 @@
 none of ours."""
 
 import http.client
+import subprocess
 import threading
 import time
 
 import wire
-from world import check
+from world import check, wait_for
 
 KEPT = ("Id", "Created", "Path", "Args", "Image", "Name", "Mounts", "HostConfig", "Config")
 
@@ -65,9 +66,9 @@ def differences(before, after, path=""):
 
 class Foreign:
     """A container, a network and a volume of somebody else, among ours: on the same host, with a name like ours and labels
-    that only look like ours. Nothing may happen to them."""
+    that only look like ours. It serves a page on a port that Docker publishes. Nothing may happen to them."""
 
-    NAME, NETWORK, VOLUME = "shop-web-1-abcdef", "muster-shop-front-abcdef", "muster-shop-files"
+    NAME, NETWORK, VOLUME, PORT = "shop-web-1-abcdef", "muster-shop-front-abcdef", "muster-shop-files", 9090
 
     def __init__(self, host):
         self.host = host
@@ -76,10 +77,20 @@ class Foreign:
         call("POST", "/networks/create", {"Name": self.NETWORK, "Labels": labels, "IPAM": {"Config": [{"Subnet": "172.30.0.0/24", "Gateway": "172.30.0.1"}]}})
         call("POST", "/volumes/create", {"Name": self.VOLUME, "Labels": labels})
         host.engine.create(
-            self.NAME, "lab/busybox:1", Labels=labels, Cmd=["sh", "-c", "echo theirs >/data/file; exec sleep 100000"],
-            HostConfig={"Binds": [f"{self.VOLUME}:/data"], "NetworkMode": self.NETWORK, "RestartPolicy": {"Name": "unless-stopped"}},
+            self.NAME, "lab/busybox:1", Labels=labels, ExposedPorts={"80/tcp": {}},
+            Cmd=["sh", "-c", "echo theirs >/data/index.html; exec httpd -f -p 80 -h /data"],
+            HostConfig={
+                "Binds": [f"{self.VOLUME}:/data"], "NetworkMode": self.NETWORK, "RestartPolicy": {"Name": "unless-stopped"},
+                "PortBindings": {"80/tcp": [{"HostPort": str(self.PORT)}]},
+            },
         )
         self.before = self.look()
+        wait_for("somebody else's page", self.serves, 20)
+
+    def serves(self):
+        """Whether a client on the wire gets its page."""
+        fetch = self.host.lab.client("curl", "-s", "--max-time", "3", f"http://{self.host.ip}:{self.PORT}/")
+        return subprocess.run(fetch, capture_output=True, text=True).stdout == "theirs\n"
 
     def look(self):
         engine = self.host.engine
@@ -101,3 +112,4 @@ class Foreign:
         if restarted:
             changed = [change for change in changed if not change.startswith("started")]
         check(not changed, f"somebody else's things were changed: {changed}")
+        check(self.serves(), "somebody else's page is served no more")
