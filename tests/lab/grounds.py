@@ -56,7 +56,7 @@ class OneHost:
 
     def ours(self, project, service=None, running=True, host=None):
         """The containers of a project, as the engine lists them."""
-        labels = [f"muster.project={project}"] + ([f"muster.service={service}"] if service else [])
+        labels = [f"muster.project={project}"] + ([f"muster.service_name={service}"] if service else [])
         found = (host or self.host).engine.containers(label=labels)
         return [c for c in found if c["Labels"].get("muster.kind") == "replica" and (not running or c["State"] == "running")]
 

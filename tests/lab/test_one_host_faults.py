@@ -7,7 +7,7 @@ import time
 import plane as planes
 import projects
 from grounds import OneHost, on_each_engine
-from plane import AGENT
+from plane import AGENT, join
 from test_one_host import NEEDS
 from world import check, equal, stays, wait_for
 
@@ -20,9 +20,9 @@ def unready():
     return lacking and f"this muster has no command `{lacking}`"
 
 
-def running(world, engine="20"):
-    """A host with the shop and, in a project of its own, the page."""
-    ground = OneHost(world, engine)
+def running(world, engine="20", hosts=1):
+    """A host with the shop and, in a project of its own, the page. Further hosts have not joined."""
+    ground = OneHost(world, engine, hosts)
     ground.shop()
     ground.plane.deployed("page", projects.page())
     wait_for("the page", lambda: ground.page(PAGE) == "v1", 20)
@@ -151,13 +151,22 @@ def test_state_3_a_full_disk_stops_nothing_and_is_got_over(world):
     ground.foreign.untouched()
 
 
+def foreign_cache(ground, other):
+    """What the agent of another host of the same control plane keeps."""
+    join(ground.plane, other)
+    return wait_for("its cache", lambda: other.path(CACHE).exists() and other.path(CACHE).read_bytes(), 30)
+
+
 def test_state_12_a_damaged_or_foreign_cache_is_set_aside_and_never_applied(world):
-    ground = running(world)
+    ground = running(world, hosts=2)
     host = ground.host
     started = {**ground.starts("shop"), **ground.starts("page")}
     good = host.path(CACHE).read_bytes()
-    # As long as a good one, so that a length alone does not tell.
-    damaged = {"of noise": random.Random(1).randbytes(len(good)), "cut short": good[: len(good) // 2], "empty": b"", "with one bit turned": good[:-1] + bytes([good[-1] ^ 1])}
+    damaged = {
+        "of noise": random.Random(1).randbytes(len(good)), "cut short": good[: len(good) // 2],
+        "with one bit turned": good[:-1] + bytes([good[-1] ^ 1]),
+        "of another host": foreign_cache(ground, ground.hosts[1]),
+    }
     ground.plane.stop()
     for kind, content in damaged.items():
         host.kill_unit(AGENT, stay=True)
@@ -168,6 +177,8 @@ def test_state_12_a_damaged_or_foreign_cache_is_set_aside_and_never_applied(worl
         wait_for(f"a word about the cache {kind}", lambda: "cache" in host.log(AGENT)[said:], 20)
         pid = host.unit_pid(AGENT)
         stays("the agent lives", lambda: host.unit_pid(AGENT) == pid, 2)
+        check(host.path(f"{CACHE}.bad").exists(), f"a cache {kind} is set aside")
+        host.path(f"{CACHE}.bad").unlink()
         equal({**ground.starts("shop"), **ground.starts("page")}, started, f"containers with a cache {kind}")
     ground.plane.start()
     ground.plane.until_host(host.name, "online", 90)
