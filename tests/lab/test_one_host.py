@@ -4,9 +4,11 @@ test_one_host_faults.py. In each test things of somebody else are on the host, a
 import json
 import re
 import stat
+import sys
 
 import plane as planes
 import projects
+import resolver as resolvers
 from grounds import OneHost, on_each_engine
 from machines import Broken
 from world import check, equal, stays, wait_for
@@ -132,6 +134,19 @@ def test_r57_r59_names_resolve_in_their_project_and_only_there(world, engine):
         fetch = ("timeout", "3", "wget", "-q", "-O", "-", f"http://{target}:9999/daemon.json")
         code, said = ground.inside("page", "web", *fetch, check_code=False)
         check(code != 0, f"page reaches a service of its host at {target}: {said}")
+    ground.foreign.untouched()
+
+
+def test_r58_case_4_names_of_the_hosts_own_resolver_are_known_in_containers(world):
+    ground = OneHost(world)
+    resolver = world.start("resolver", ground.lab.client(sys.executable, resolvers.__file__))
+    resolver.line("ready")
+    ground.plane.deployed("page", projects.page())
+    said = ground.inside("page", "web", "nslookup", resolvers.NAME)
+    check(resolvers.ADDRESS in said, f"{resolvers.NAME} is {said}")
+    ground.inside("page", "web", "nslookup", "nobody.page.internal", check_code=False)
+    asked = [line for line in resolver.lines if "internal" in line]
+    equal(asked, [], "names of ours that were asked outside")
     ground.foreign.untouched()
 
 

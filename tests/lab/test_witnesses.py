@@ -1,7 +1,10 @@
 """What the tests on hosts rely on, tested itself: a control plane on the wire, a poller that misses nothing, and a look at
 somebody else's things that notices a touch."""
 
+import sys
+
 import plane as planes
+import resolver
 from grounds import lab
 from plane import Plane
 from witness import Foreign, Poller
@@ -38,6 +41,18 @@ def test_lab_a_control_plane_on_the_wire_is_reached_by_operators_and_hosts_and_c
     plane.stop()
     plane.restore(saved)
     check(plane.api("GET", "/api/v1/overview")["restored_at"], "it knows that it was restored")
+
+
+def test_lab_hosts_ask_the_resolver_on_the_wire(world):
+    ground = lab(world, 1)
+    host = ground.host(1)
+    ground.load()
+    look = ("docker", "run", "--rm", "lab/busybox:1", "nslookup", resolver.NAME)
+    check(host.run(*look, check=False)[0] != 0, "a name without a resolver")
+    child = world.start("resolver", ground.client(sys.executable, resolver.__file__))
+    child.line("ready")
+    check(resolver.ADDRESS in host.run(*look)[1], "a name with one")
+    child.line(f"asked {resolver.NAME} 1")
 
 
 def test_lab_a_poller_counts_every_request_that_failed(world):
