@@ -2,14 +2,17 @@
 test_one_host_faults.py. In each test things of somebody else are on the host, and are untouched at the end."""
 
 import json
+import os
 import re
 import stat
+import subprocess
 import sys
 
 import plane as planes
 import projects
 import resolver as resolvers
-from grounds import OneHost, on_each_engine
+import wire
+from grounds import OneHost, lab, on_each_engine
 from machines import Broken
 from world import check, equal, stays, wait_for
 
@@ -175,28 +178,43 @@ def test_state_8_a_volume_of_somebody_else_is_not_taken_for_ours(world):
     ground.foreign.untouched()
 
 
-def test_join_10_an_interceptor_without_the_key_gets_nothing_run(world):
-    ground = OneHost(world, hosts=2)
-    other = ground.hosts[1]
-    command = ground.plane.join_command("victim")
-    ground.plane.stop()
-    folder = world.folder / "false"
-    folder.mkdir()
-    script = folder / "api" / "agent" / "v1" / "install.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text("#!/bin/sh\ntouch /usr/local/bin/owned\n")
-    other.run(
-        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-        "-subj", "/CN=false", "-addext", "subjectAltName=IP:198.18.0.254", "-keyout", folder / "key.pem", "-out", folder / "cert.pem",
+def intercept(world, ground, files):
+    """Somebody with a certificate of his own, who answers in the place of the control plane with these files."""
+    folder = world.folder / "interceptor"
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=false",
+         "-addext", f"subjectAltName=IP:{wire.CLIENT}", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+        check=True, capture_output=True,
     )
-    server = ("openssl", "s_server", "-accept", "198.18.0.254:5050", "-key", folder / "key.pem", "-cert", folder / "cert.pem", "-WWW", "-quiet")
-    world.start("interceptor", ground.lab.client(*server), cwd=folder)
-    url = "https://198.18.0.254:5050/api/agent/v1/install.sh"
-    wait_for("the interceptor", lambda: "owned" in other.run("curl", "-sk", "--max-time", "2", url, check=False)[1])
-    refusal(other, command)
-    check(not other.path("/usr/local/bin/owned").exists(), "the interceptor's script was run")
-    check(not other.path("/etc/5050/agent.json").exists(), "an identity was made")
-    ground.foreign.untouched()
+    server = ("openssl", "s_server", "-accept", f"{wire.CLIENT}:5050", "-key", "key.pem", "-cert", "cert.pem", "-WWW", "-quiet")
+    child = world.start("interceptor", ground.client(*server), cwd=folder)
+    fetch = ("curl", "-sk", "--max-time", "2", f"https://{wire.CLIENT}:5050/{next(iter(files))}")
+    wait_for("the interceptor", lambda: ground.host(1).run(*fetch, check=False)[1].strip() == files[next(iter(files))].strip())
+    return child
+
+
+def test_join_10_an_interceptor_without_the_key_gets_nothing_run(world):
+    ground = lab(world, 1, "none")
+    host, plane = ground.host(1), planes.Plane(world, ground)
+    command = plane.join_command(host.name)
+    script, binary = "api/agent/v1/install.sh", f"api/agent/v1/binary/{os.uname().machine}"
+    true_script = host.run("curl", "-sk", f"{plane.console.geturl()}/{script}")[1]
+    evil = "#!/bin/sh\ntouch /usr/local/bin/owned\n"
+    plane.stop()
+    for kind, files in {"script": {script: evil, binary: evil}, "binary": {script: true_script, binary: evil}}.items():
+        child = intercept(world, ground, files)
+        refusal(host, command)
+        check(not host.path("/usr/local/bin/owned").exists(), f"the {kind} of an interceptor was run")
+        check(not host.path("/usr/local/bin/muster").exists(), f"the {kind} of an interceptor was taken")
+        check(not host.path("/etc/5050/agent.json").exists(), "an identity was made")
+        child.stop()
+    # The same command is good once the control plane itself answers.
+    plane.start()
+    planes.join_with(host, command)
+    check(host.path("/etc/5050/agent.json").exists(), "an identity")
 
 
 def test_join_9_a_revoked_join_token_is_refused(world):
