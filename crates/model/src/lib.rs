@@ -10,6 +10,7 @@ pub mod agent;
 pub mod api_token;
 pub mod assignment;
 pub mod attribute;
+pub mod compose;
 pub mod config;
 pub mod credential;
 pub mod epoch;

@@ -1,5 +1,5 @@
 //! What a service is to run, as a release stores it: the container, how many of it, where, how it is updated and which
-//! ports it has. The document is our own: Compose files are read into it, and nothing in it is
+//! ports it has. The document is our own: Compose files are read into it by [`crate::compose`], and nothing in it is
 //! Compose's. What would only be a default is not written, so that a field that is added later changes no hash.
 //!
 //! Reading order: here, [`image`], [`mount`], [`net`], [`health`], [`limits`], [`rollout`], [`project`].
