@@ -23,10 +23,13 @@ use crate::config::{Config, TlsChoice};
 use crate::configs::Configs;
 use crate::events::Hub;
 use crate::fleet::Fleet;
+use crate::hosts::LiveHosts;
+use crate::hosts::install::Agents;
 use crate::http::{About, Context, ContextInner, MAX_STREAMS, Readiness, router, serve};
 use crate::listen::Listeners;
 use crate::opamp::{Census, Credentials, Endpoint, Outgoing, WriteBehind};
 use crate::secrets::Sealer;
+use crate::services::{Services, controller};
 use crate::setup::{self, Ready};
 use crate::tasks::Tasks;
 
@@ -49,6 +52,7 @@ pub struct App {
     outgoing: Arc<Outgoing>,
     hub: Arc<Hub>,
     configs: Arc<Configs>,
+    services: Arc<Services>,
     census: Arc<Census>,
     first_start: FirstStart,
     restored_at: Option<String>,
@@ -85,6 +89,8 @@ impl App {
         let (credentials, outgoing) = (Arc::new(credentials), Arc::new(Outgoing::default()));
         let hub = Arc::new(Hub::new(epoch.0));
         let configs = Arc::new(Configs::load(store.clone(), hub.clone()).await?);
+        let (live, ranges) = (Arc::new(LiveHosts::default()), config.ranges);
+        let services = Services::load(store.clone(), sealer.clone(), hub.clone(), live, ranges).await?;
         let endpoint = Endpoint {
             store: store.clone(),
             credentials: credentials.clone(),
@@ -109,6 +115,7 @@ impl App {
             outgoing,
             hub,
             configs,
+            services,
             census,
             first_start,
             restored_at,
@@ -165,6 +172,9 @@ impl App {
         let threads = self.serve_agents(listeners.opamp, &stopping, &ending)?;
         let writer = tokio::spawn(self.write_behind().run(ending.clone()));
         self.tasks().start(&stopping);
+        if let Some(queue) = self.services.take_queue() {
+            tokio::spawn(controller::run(self.services.clone(), queue, stopping.clone()));
+        }
         let tls = self.certificates.as_ref().map(|source| source.server_config(&[b"h2", b"http/1.1"]));
         let console = TcpListener::from_std(listeners.console)?;
         let console = tokio::spawn(serve(
@@ -221,6 +231,7 @@ impl App {
             version: self.config.version.clone(),
             restored_at: self.restored_at.clone(),
             ca_fingerprint: self.ca_fingerprint(),
+            authority_pem: self.ca_file().and_then(|path| std::fs::read_to_string(path).ok()),
             opamp_endpoint: opamp,
             public_url: console,
             secure: self.certificates.is_some(),
@@ -244,6 +255,8 @@ impl App {
             less_access: watch::Sender::new(0),
             hub: self.hub.clone(),
             configs: self.configs.clone(),
+            services: self.services.clone(),
+            agents: Arc::new(Agents::new(&self.config.data_dir)),
             passwords: Passwords::new(),
             throttle: LoginThrottle::default(),
             proxies: self.config.trusted_proxies.clone(),

@@ -29,6 +29,12 @@ pub(crate) fn rfc3339(at: UnixMillis) -> String {
         .unwrap_or_default()
 }
 
+/// A moment in microseconds since 1970: `2026-11-30T03:04:05.678901Z`.
+pub(crate) fn rfc3339_micros(at_us: u64) -> String {
+    let whole = rfc3339(UnixMillis(i64::try_from(at_us / 1000).unwrap_or(i64::MAX)));
+    format!("{}{:03}Z", whole.trim_end_matches('Z'), at_us % 1000)
+}
+
 /// Reads what [`rfc3339`] writes, and any other form that RFC 3339 allows.
 pub(crate) fn parse(text: &str) -> Option<UnixMillis> {
     OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339).ok().map(millis)

@@ -5,10 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use model::hosting::Subnet;
 use opamp_proto::limits::{MAX_MESSAGE_CEILING, MessageLimit};
 
 use crate::ca::CertificateFiles;
 use crate::http::TrustedProxies;
+use crate::services::{DEFAULT_MESH_RANGE, DEFAULT_NETWORK_RANGE, Ranges};
 
 /// The database's file in the data directory.
 pub(crate) const DATABASE: &str = "muster.db";
@@ -46,6 +48,10 @@ pub struct RawConfig {
     pub public_metrics: bool,
     /// The server's version, as the API and the database tell it.
     pub version: String,
+    /// Addresses that networks of projects on hosts come from; empty: 10.208.0.0/12.
+    pub network_range: String,
+    /// Addresses of hosts in the mesh; empty: 10.98.0.0/16.
+    pub mesh_range: String,
 }
 
 /// Checked settings.
@@ -63,6 +69,8 @@ pub struct Config {
     pub(crate) agent_expiry: Option<Duration>,
     pub(crate) public_metrics: bool,
     pub(crate) version: String,
+    /// Where addresses of containers and of hosts come from.
+    pub(crate) ranges: Ranges,
     /// How long changes of agents are collected before they are written.
     pub(crate) write_behind: Duration,
 }
@@ -132,6 +140,8 @@ impl RawConfig {
             max_agents: 0,
             agent_expiry: "30d".to_owned(),
             public_metrics: false,
+            network_range: String::new(),
+            mesh_range: String::new(),
             version: version.into(),
         }
     }
@@ -172,9 +182,24 @@ impl RawConfig {
             agent_expiry: duration("--agent-expiry", &self.agent_expiry)?,
             public_metrics: self.public_metrics,
             version: self.version,
+            ranges: Ranges {
+                networks: range("--network-range", &self.network_range, DEFAULT_NETWORK_RANGE, 16)?,
+                mesh: range("--mesh-range", &self.mesh_range, DEFAULT_MESH_RANGE, 24)?,
+            },
             write_behind: Duration::from_secs(1),
         })
     }
+}
+
+/// A block of addresses with at least so many of them that `most` leading bits are the same at most.
+fn range(flag: &'static str, text: &str, usual: &str, most: u8) -> Result<Subnet, ConfigError> {
+    let text = if text.is_empty() { usual } else { text };
+    let subnet: Subnet =
+        text.parse().or_else(|error: model::hosting::BadSubnet| wrong(flag, error.to_string()))?;
+    if subnet.prefix > most {
+        return wrong(flag, format!("{text} is too small, it must be a /{most} or larger"));
+    }
+    Ok(subnet)
 }
 
 impl Config {

@@ -3,7 +3,7 @@
 //! `opamp-server`'s, SQL is `store`'s, the JSON shapes are `api`'s.
 //!
 //! Reading order: [`config`], [`app`] and `setup` (what a first start makes), [`listen`]; `opamp` (agents come
-//! in) and `fleet` (what is known of them); `configs` (what they are to run); `http` (API and console) with `auth` and `events`; `ca` and
+//! in) and `fleet` (what is known of them); `configs` (what they are to run); `hosts` and `services` (machines, and what runs on them); `http` (API and console) with `auth` and `events`; `ca` and
 //! `secrets`; `tasks` (what runs on a clock).
 
 pub mod admin;
@@ -17,12 +17,14 @@ mod configs;
 pub mod doctor;
 mod events;
 mod fleet;
+mod hosts;
 mod http;
 pub mod listen;
 mod metrics;
 mod opamp;
 mod random;
 mod secrets;
+mod services;
 mod setup;
 mod tasks;
 

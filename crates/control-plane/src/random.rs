@@ -9,6 +9,11 @@ pub(crate) fn bytes<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
+/// A number below `below`, near enough to evenly chosen for spreading things out in time; 0 when there is no randomness.
+pub(crate) fn number(below: u64) -> u64 {
+    bytes().map_or(0, |random| u64::from_le_bytes(random) % below.max(1))
+}
+
 /// No letters that are read wrongly: no i, l, o, 0, 1.
 const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz23456789A";
 

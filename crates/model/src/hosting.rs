@@ -10,6 +10,7 @@ mod replica;
 pub use deployment::{Deployment, DeploymentId, DeploymentItem, DeploymentState, ItemOutcome};
 pub use host::{Host, HostMode, JoinToken, JoinTokenId, JoinTokenState};
 pub use project::{
-    FileKind, FileVersion, NetworkPlace, Project, RegistryCredential, Release, Service, Subnet, VolumePlace,
+    BadSubnet, FileKind, FileVersion, NetworkPlace, Project, RegistryCredential, Release, Service, Subnet,
+    VolumePlace,
 };
 pub use replica::{Address, Phase, Replica};

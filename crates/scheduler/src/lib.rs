@@ -10,6 +10,7 @@ pub mod hash;
 pub mod judge;
 pub mod place;
 pub mod step;
+pub mod words;
 pub mod world;
 
 pub use desired::{FileContent, HostWorld, desired_state};

@@ -16,8 +16,7 @@ CREATE TABLE host (
     adopting      INTEGER NOT NULL,
     generation    INTEGER NOT NULL,
     boot_id       TEXT    NOT NULL,
-    secret_now    BLOB,
-    secret_before BLOB,
+    ratchet       TEXT    NOT NULL,
     joined_at     INTEGER NOT NULL,
     last_seen     INTEGER,
     version       INTEGER NOT NULL

@@ -1,8 +1,8 @@
-//! The hub: collects what changed for a quarter of a second (agents, assignments, configurations), numbers each
+//! The hub: collects what changed for a quarter of a second (agents, assignments, what has a name), numbers each
 //! collection, and keeps the last ones, so that a console that was away for a moment misses nothing. Who is too far behind is told to
 //! read everything again.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,6 +41,28 @@ impl FromStr for EventId {
     }
 }
 
+/// What changes are told by name or identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Noun {
+    /// Configurations, by name.
+    Configs,
+    /// Hosts, by identifier.
+    Hosts,
+    /// Projects, by name.
+    Projects,
+}
+
+impl Noun {
+    /// The name of the event.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Configs => "configs",
+            Self::Hosts => "hosts",
+            Self::Projects => "projects",
+        }
+    }
+}
+
 /// What a listener gets next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -48,8 +70,8 @@ pub(crate) enum Next {
     Agents(EventId, Arc<[InstanceUid]>),
     /// These assignments changed.
     Assignments(EventId, Arc<[AssignmentId]>),
-    /// The configurations of these names changed.
-    Configs(EventId, Arc<[String]>),
+    /// Things of these names or identifiers changed.
+    Named(EventId, Noun, Arc<[String]>),
     /// Anything may have changed.
     Reset(EventId),
 }
@@ -69,7 +91,7 @@ struct Pending {
     /// More than is worth counting.
     overflow: bool,
     assignments: BTreeSet<AssignmentId>,
-    configs: BTreeSet<String>,
+    named: BTreeMap<Noun, BTreeSet<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -84,7 +106,7 @@ enum What {
     /// Too many to name.
     Anything,
     Assignments(Arc<[AssignmentId]>),
-    Configs(Arc<[String]>),
+    Named(Noun, Arc<[String]>),
 }
 
 impl Hub {
@@ -117,8 +139,22 @@ impl Hub {
 
     /// Notes that configurations changed.
     pub(crate) fn configs_changed(&self, names: impl IntoIterator<Item = String>) {
+        self.named_changed(Noun::Configs, names);
+    }
+
+    /// Notes that hosts changed.
+    pub(crate) fn hosts_changed(&self, ids: impl IntoIterator<Item = String>) {
+        self.named_changed(Noun::Hosts, ids);
+    }
+
+    /// Notes that projects changed.
+    pub(crate) fn projects_changed(&self, names: impl IntoIterator<Item = String>) {
+        self.named_changed(Noun::Projects, names);
+    }
+
+    fn named_changed(&self, noun: Noun, names: impl IntoIterator<Item = String>) {
         if let Some(mut pending) = self.pending_if_heard() {
-            pending.configs.extend(names);
+            pending.named.entry(noun).or_default().extend(names);
         }
     }
 
@@ -137,15 +173,15 @@ impl Hub {
     /// Ends a collection, if anything is in it. Called every [`COALESCE`].
     pub(crate) fn flush(&self) {
         let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
-        let Pending { uids, overflow, assignments, configs } = pending;
+        let Pending { uids, overflow, assignments, named } = pending;
         let agents = match overflow {
             true => Some(What::Anything),
             false => (!uids.is_empty()).then(|| What::Agents(uids.into_iter().collect())),
         };
         let assignments =
             (!assignments.is_empty()).then(|| What::Assignments(assignments.into_iter().collect()));
-        let configs = (!configs.is_empty()).then(|| What::Configs(configs.into_iter().collect()));
-        for what in [agents, assignments, configs].into_iter().flatten() {
+        let named = named.into_iter().map(|(noun, names)| What::Named(noun, names.into_iter().collect()));
+        for what in [agents, assignments].into_iter().flatten().chain(named) {
             let seq = *self.newest.borrow() + 1;
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             if kept.len() == KEPT {
@@ -179,7 +215,7 @@ impl Hub {
         Some(match next.map(|kept| &kept.what) {
             Some(What::Agents(uids)) => Next::Agents(id, uids.clone()),
             Some(What::Assignments(ids)) => Next::Assignments(id, ids.clone()),
-            Some(What::Configs(names)) => Next::Configs(id, names.clone()),
+            Some(What::Named(noun, names)) => Next::Named(id, *noun, names.clone()),
             Some(What::Anything) | None => Next::Reset(EventId { epoch: self.epoch, seq: newest }),
         })
     }

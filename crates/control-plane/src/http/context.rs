@@ -14,8 +14,10 @@ use crate::ca::CertificateSource;
 use crate::configs::Configs;
 use crate::events::Hub;
 use crate::fleet::Fleet;
+use crate::hosts::install::Agents;
 use crate::opamp::{Credentials, Endpoint};
 use crate::secrets::Sealer;
+use crate::services::Services;
 
 /// Event streams that can be open at once.
 pub(crate) const MAX_STREAMS: usize = 256;
@@ -34,6 +36,8 @@ pub(crate) struct Inner {
     pub(crate) sealer: Sealer,
     pub(crate) hub: Arc<Hub>,
     pub(crate) configs: Arc<Configs>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) agents: Arc<Agents>,
     pub(crate) passwords: Passwords,
     pub(crate) throttle: LoginThrottle,
     pub(crate) proxies: TrustedProxies,
@@ -56,6 +60,8 @@ pub(crate) struct About {
     /// When the data was restored from a back-up, RFC 3339.
     pub(crate) restored_at: Option<String>,
     pub(crate) ca_fingerprint: Option<String>,
+    /// The certificate of our own authority.
+    pub(crate) authority_pem: Option<String>,
     pub(crate) opamp_endpoint: String,
     pub(crate) public_url: String,
     /// Whether the console is reached over TLS: cookies are then `Secure`.

@@ -121,10 +121,10 @@ impl Follower {
                     .id(id.to_string())
                     .data(json!({ "ids": ids }).to_string())
             }
-            Next::Configs(id, names) => {
+            Next::Named(id, noun, names) => {
                 self.after = id;
                 Event::default()
-                    .event("configs")
+                    .event(noun.as_str())
                     .id(id.to_string())
                     .data(json!({ "names": *names }).to_string())
             }

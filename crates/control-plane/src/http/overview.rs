@@ -15,8 +15,15 @@ use super::problem::ApiError;
 #[utoipa::path(get, path = "/overview", operation_id = "show_overview", tag = "server",
     responses((status = OK, description = "The figures.", body = Overview)))]
 pub(super) async fn show(State(context): State<Context>, _: Caller) -> Result<Json<Overview>, ApiError> {
-    let About { version, restored_at, ca_fingerprint, opamp_endpoint, public_url, secure: _ } =
-        context.about.clone();
+    let About {
+        version,
+        restored_at,
+        ca_fingerprint,
+        opamp_endpoint,
+        public_url,
+        secure: _,
+        authority_pem: _,
+    } = context.about.clone();
     Ok(Json(Overview {
         version,
         uptime_seconds: context.started.elapsed().as_secs(),

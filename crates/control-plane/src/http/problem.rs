@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use store::StoreError;
 
 use crate::configs::ChangeError;
+use crate::services::deploy::DeployError;
 
 /// What a handler answers instead of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,12 @@ impl ApiError {
     pub(crate) fn not_logged_in() -> Self {
         let detail = "log in first: the session is missing, has ended, or was ended";
         Self::new(StatusCode::UNAUTHORIZED, "not-logged-in", detail.to_owned())
+    }
+
+    /// 401: no host token, or one that is not good (CONNECT-8).
+    pub(crate) fn not_a_host() -> Self {
+        let detail = "the host token is missing, unknown, revoked or too old: join the machine again";
+        Self::new(StatusCode::UNAUTHORIZED, "not-a-host", detail.to_owned())
     }
 
     /// 401: a login that failed.
@@ -162,6 +169,45 @@ impl From<ChangeError> for ApiError {
             ChangeError::Meanwhile => Self::changed(error.to_string()),
             ChangeError::State(_) => Self::conflict(error.to_string()),
         }
+    }
+}
+
+impl From<DeployError> for ApiError {
+    fn from(error: DeployError) -> Self {
+        match error {
+            DeployError::Files(problems) => {
+                let detail = format!("the Compose files cannot be deployed: {}", said(&problems));
+                Self::unprocessable(Some("files".to_owned()), detail)
+                    .with_problems(problems.into_iter().map(problem).collect())
+            }
+            DeployError::Input(detail) => Self::unprocessable(None, detail),
+            DeployError::Refused(reasons) => Self::conflict(reasons.join("; ")),
+            DeployError::Unknown(detail) => Self::not_found(detail),
+            DeployError::Store(error) => error.into(),
+            DeployError::File(error) => Self::internal(&error),
+        }
+    }
+}
+
+/// The first error of a list, and how many more there are.
+fn said(problems: &[model::compose::Problem]) -> String {
+    let errors: Vec<&model::compose::Problem> =
+        problems.iter().filter(|it| it.severity == model::config::check::Severity::Error).collect();
+    match errors.as_slice() {
+        [] => "they have problems".to_owned(),
+        [first] => first.to_string(),
+        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+    }
+}
+
+fn problem(problem: model::compose::Problem) -> ConfigProblem {
+    let path = if problem.path.is_empty() { String::new() } else { format!("{}: ", problem.path) };
+    ConfigProblem {
+        file: problem.file,
+        line: problem.line,
+        column: problem.column,
+        severity: problem.severity.to_string(),
+        message: format!("{path}{}", problem.text),
     }
 }
 

@@ -69,6 +69,23 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for LargeBody<T> {
     }
 }
 
+/// The longest body with Compose files, secrets and configurations.
+const MAX_HUGE_BODY: usize = 16 * 1024 * 1024;
+
+/// A JSON body with a whole project in it.
+pub(crate) struct HugeBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for HugeBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        must_be_json(&request)?;
+        let bytes = axum::body::to_bytes(request.into_body(), MAX_HUGE_BODY).await;
+        let bytes = bytes.map_err(|_| ApiError::too_large(MAX_HUGE_BODY))?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| invalid(&error))
+    }
+}
+
 fn must_be_json(request: &Request) -> Result<(), ApiError> {
     let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media = media.and_then(|value| value.split(';').next()).unwrap_or_default().trim();

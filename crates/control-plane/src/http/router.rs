@@ -6,7 +6,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Extension, Router};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
@@ -19,9 +19,11 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::request::MAX_BODY;
 use super::{
-    agents, api_tokens, assignments, audit, configs, console, event_stream, headers, health, idempotency,
-    labels, metrics, openapi, overview, session, tokens, users, views,
+    agents, api_tokens, assignments, audit, configs, console, event_stream, headers, health, host_door,
+    hosts, idempotency, labels, metrics, openapi, overview, project_files, projects, service_logs, services,
+    session, tokens, users, views,
 };
+use crate::hosts::install::INSTALL_PATH;
 
 /// No answer takes longer, except a stream.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -56,6 +58,7 @@ fn resources() -> OpenApiRouter<Context> {
         .routes(routes!(assignments::agents))
         .routes(routes!(assignments::pin, assignments::unpin))
         .routes(routes!(openapi::show))
+        .merge(hosting())
         .layer(middleware::from_fn(in_time));
     timed.routes(routes!(event_stream::follow)).layer(DefaultBodyLimit::max(MAX_BODY))
 }
@@ -73,6 +76,42 @@ fn access() -> OpenApiRouter<Context> {
         .routes(routes!(tokens::revoke))
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
+}
+
+/// Hosts and what runs on them.
+fn hosting() -> OpenApiRouter<Context> {
+    OpenApiRouter::new()
+        .routes(routes!(hosts::list))
+        .routes(routes!(hosts::show, hosts::change, hosts::remove))
+        .routes(routes!(hosts::log))
+        .routes(routes!(hosts::tokens, hosts::create_token))
+        .routes(routes!(hosts::revoke_token))
+        .routes(routes!(projects::list))
+        .routes(routes!(projects::show, projects::remove))
+        .routes(routes!(projects::plan))
+        .routes(routes!(projects::deploy))
+        .routes(routes!(projects::deployments))
+        .routes(routes!(projects::show_deployment))
+        .routes(routes!(projects::abort))
+        .routes(routes!(services::list))
+        .routes(routes!(services::show, services::remove))
+        .routes(routes!(services::releases))
+        .routes(routes!(services::roll_back))
+        .routes(routes!(services::scale))
+        .routes(routes!(service_logs::show))
+        .routes(routes!(project_files::list))
+        .routes(routes!(project_files::set, project_files::remove))
+        .routes(routes!(project_files::registries, project_files::set_registry))
+        .routes(routes!(project_files::remove_registry))
+}
+
+/// Where machines become hosts and hosts connect.
+fn host_door() -> Router<Context> {
+    Router::new()
+        .route(host_proto::join::JOIN_PATH, post(host_door::join))
+        .route(host_proto::join::CONNECT_PATH, get(host_door::connect))
+        .route(INSTALL_PATH, get(host_door::script))
+        .route("/api/agent/v1/binary/{arch}", get(host_door::binary))
 }
 
 /// The API's router, and the document that describes it.
@@ -95,6 +134,7 @@ pub(crate) fn router(context: Context) -> Router {
     let (api, document) = api();
     api.layer(middleware::from_fn_with_state(context.clone(), idempotency::once))
         .layer(Extension(openapi::Text::of(&document)))
+        .merge(host_door())
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::show))

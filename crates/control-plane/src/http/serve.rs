@@ -158,7 +158,8 @@ where
         .max_concurrent_streams(100)
         .keep_alive_interval(Duration::from_secs(60))
         .keep_alive_timeout(PATIENCE);
-    let connection = builder.serve_connection(TokioIo::new(io), TowerToHyperService::new(service));
+    let connection =
+        builder.serve_connection_with_upgrades(TokioIo::new(io), TowerToHyperService::new(service));
     let mut connection = pin!(connection);
     tokio::select! {
         // An error here is a peer that went away or spoke no HTTP: nothing to act on.
@@ -171,7 +172,9 @@ where
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {
-    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+    const KINDS: [&[u8]; 3] = [b"text/event-stream", b"application/x-ndjson", b"application/octet-stream"];
+    let kind = headers.get(header::CONTENT_TYPE).map(axum::http::HeaderValue::as_bytes);
+    kind.is_some_and(|kind| KINDS.iter().any(|it| kind.starts_with(it)))
 }
 
 /// What a connection is used for.

@@ -3,6 +3,7 @@
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use sha2::{Digest, Sha256};
 use store::SealedSecret;
 use zeroize::Zeroizing;
 
@@ -16,6 +17,7 @@ const NONCE: usize = 24;
 pub(crate) struct Sealer {
     key_id: String,
     cipher: XChaCha20Poly1305,
+    fingerprint_key: Zeroizing<[u8; 32]>,
 }
 
 /// Why a secret cannot be sealed or opened.
@@ -47,7 +49,11 @@ impl Sealer {
     /// A sealer with this key.
     pub(crate) fn new(key: &MasterKey) -> Self {
         let cipher = XChaCha20Poly1305::new(&Key::from(*key.bytes()));
-        Self { key_id: key.id().to_owned(), cipher }
+        let mut hasher = Sha256::new();
+        hasher.update(b"muster fingerprint 1\0");
+        hasher.update(key.bytes());
+        let fingerprint_key = Zeroizing::new(hasher.finalize().into());
+        Self { key_id: key.id().to_owned(), cipher, fingerprint_key }
     }
 
     /// Seals a text under a name.
@@ -78,6 +84,18 @@ impl Sealer {
     /// Opens the ciphertext of what this sealer sealed under this name.
     pub(crate) fn open_own(&self, name: &str, ciphertext: Vec<u8>) -> Result<Zeroizing<Vec<u8>>, SealError> {
         self.open(name, &SealedSecret { key_id: self.key_id.clone(), ciphertext })
+    }
+
+    /// A hash of a text under a name that only this key can make: equal texts are told without keeping what they are,
+    /// and short ones cannot be guessed from it.
+    pub(crate) fn fingerprint(&self, name: &str, text: &[u8]) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        hasher.update(self.fingerprint_key.as_slice());
+        hasher.update(u64::try_from(name.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hasher.update(name.as_bytes());
+        hasher.update(text);
+        // Hashed again, so that nobody can go on from the inner state.
+        Sha256::digest(hasher.finalize()).into()
     }
 
     fn bound_to(&self, name: &str) -> Vec<u8> {

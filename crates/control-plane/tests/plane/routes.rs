@@ -85,6 +85,48 @@ fn table() -> Vec<(&'static str, &'static str, Needs, Value)> {
     ]
 }
 
+/// The same for hosts and what runs on them.
+fn hosting() -> Vec<(&'static str, &'static str, Needs, Value)> {
+    let none = Value::Null;
+    let compose = json!({ "files": [{ "name": "c.yaml", "text": "services: {web: {image: nginx}}" }] });
+    vec![
+        ("GET", "/hosts", Viewer, none.clone()),
+        ("GET", "/hosts/{host}", Viewer, none.clone()),
+        ("PATCH", "/hosts/{host}", Operator, json!({ "mode": "cordoned" })),
+        ("DELETE", "/hosts/{host}", Operator, none.clone()),
+        ("GET", "/hosts/{host}/log", Viewer, none.clone()),
+        ("GET", "/join-tokens", Viewer, none.clone()),
+        ("POST", "/join-tokens", Operator, json!({})),
+        ("DELETE", "/join-tokens/{id}", Operator, none.clone()),
+        ("GET", "/projects", Viewer, none.clone()),
+        ("GET", "/projects/{project}", Viewer, none.clone()),
+        ("POST", "/projects/{project}/plan", Viewer, compose.clone()),
+        ("POST", "/projects/{project}/deployments", Operator, compose),
+        ("DELETE", "/projects/{project}", Operator, none.clone()),
+        ("GET", "/deployments", Viewer, none.clone()),
+        ("GET", "/deployments/{id}", Viewer, none.clone()),
+        ("POST", "/deployments/{id}/abort", Operator, json!({})),
+        ("GET", "/services", Viewer, none.clone()),
+        ("GET", "/services/{project}/{service}", Viewer, none.clone()),
+        ("DELETE", "/services/{project}/{service}", Operator, none.clone()),
+        ("GET", "/services/{project}/{service}/releases", Viewer, none.clone()),
+        ("POST", "/services/{project}/{service}/rollback", Operator, json!({})),
+        ("POST", "/services/{project}/{service}/scale", Operator, json!({ "replicas": 2 })),
+        ("GET", "/services/{project}/{service}/logs", Viewer, none.clone()),
+        ("GET", "/projects/{project}/secrets", Viewer, none.clone()),
+        ("PUT", "/projects/{project}/secrets/{name}", Operator, json!({ "content": "YQ==" })),
+        ("DELETE", "/projects/{project}/secrets/{name}", Operator, none.clone()),
+        ("GET", "/registries", Viewer, none.clone()),
+        ("PUT", "/registries", Admin, json!({ "registry": "r.example", "username": "a", "password": "b" })),
+        ("DELETE", "/registries/{registry}", Admin, none.clone()),
+    ]
+}
+
+/// Every operation; the one that ends the session comes last.
+fn operations() -> Vec<(&'static str, &'static str, Needs, Value)> {
+    hosting().into_iter().chain(table()).collect()
+}
+
 /// A credential: whose role, whether it is an API token, its text.
 struct Credential {
     role: Needs,
@@ -128,7 +170,9 @@ impl Server {
 
 fn request(server: &Server, method: &str, path: &str, body: &Value) -> RequestBuilder {
     let path = path.replace("{uid}", UID).replace("{id}", "999").replace("{name}", "not-there");
-    let path = path.replace("{number}", "1");
+    let path =
+        path.replace("{number}", "1").replace("{host}", "not-there").replace("{registry}", "r.example");
+    let path = path.replace("{project}", "not-there").replace("{service}", "not-there");
     let method = Method::from_bytes(method.as_bytes()).unwrap();
     let request = server.client.request(method, format!("{}/api/v1{path}", server.world.url()));
     // Believed from nobody, as no proxy is trusted.
@@ -149,7 +193,7 @@ async fn the_table_names_every_operation_of_the_document() {
         served.extend(methods.map(|method| (method.to_uppercase(), path.to_owned())));
     }
     let named: BTreeSet<_> =
-        table().into_iter().map(|(method, path, ..)| (method.to_owned(), path.to_owned())).collect();
+        operations().into_iter().map(|(method, path, ..)| (method.to_owned(), path.to_owned())).collect();
     assert_eq!(served, named, "every operation needs a row in this table that says who may call it");
     server.world.stop().await;
 }
@@ -159,7 +203,7 @@ async fn every_route_is_open_to_whom_the_table_says_and_to_nobody_else() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path()).await;
     let credentials = credentials(&server.world).await;
-    for (method, path, needs, body) in table() {
+    for (method, path, needs, body) in operations() {
         let answer = request(&server, method, path, &body).send().await.unwrap();
         if needs != Nothing {
             assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{method} {path} without a credential");
@@ -188,7 +232,7 @@ async fn every_write_with_a_cookie_needs_the_csrf_token() {
     let login = json!({ "username": "admin", "password": server.world.first.admin_password });
     let answer = request(&server, "POST", "/session", &login).send().await.unwrap();
     let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-    for (method, path, needs, body) in table() {
+    for (method, path, needs, body) in operations() {
         if needs == Nothing {
             continue;
         }

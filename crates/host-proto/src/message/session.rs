@@ -107,6 +107,8 @@ pub struct Facts {
     pub hostname: String,
     /// The kernel's release.
     pub kernel: String,
+    /// The processor: `x86_64`, `aarch64`.
+    pub arch: String,
     /// The system's name and version, as `Debian GNU/Linux 12 (bookworm)`.
     pub os_release: String,
     /// Processors.

@@ -66,12 +66,19 @@ impl Look<'_> {
             return;
         }
         // One at a time: while a new one is not ready, no other is replaced. Places where nothing runs are filled at once.
-        let mut busy = replicas
-            .iter()
-            .any(|it| it.phase == Phase::Starting && self.is_current(it) && self.has_older(it, replicas))
-            || replicas.iter().any(|it| {
-                it.phase == Phase::Draining && !self.is_current(it) && it.number <= self.wanted.count
-            });
+        let replaced = |old: &Replica| {
+            let took = |it: &&Replica| it.phase == Phase::Serving && it.number == old.number;
+            replicas.iter().copied().filter(took).any(|it| self.is_current(it))
+        };
+        let leaves = |it: &&Replica| {
+            let goes = matches!(it.phase, Phase::Draining | Phase::Removing);
+            let is_here = it.number <= self.wanted.count && self.is_online(it);
+            is_here && !self.is_current(it) && (goes || replaced(it))
+        };
+        let comes = |it: &&Replica| {
+            it.phase == Phase::Starting && self.is_current(it) && self.has_older(it, replicas)
+        };
+        let mut busy = replicas.iter().copied().any(|it| comes(&it) || leaves(&it));
         for number in 1..=self.wanted.count {
             let here: Vec<&Replica> = replicas.iter().copied().filter(|it| it.number == number).collect();
             let (new, old): (Vec<&Replica>, Vec<&Replica>) =

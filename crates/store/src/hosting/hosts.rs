@@ -156,8 +156,8 @@ pub(super) fn by_id(conn: &Connection, id: &HostId) -> Result<Option<Host>, Stor
 pub(super) fn insert(conn: &Connection, host: &Host) -> Result<(), StoreError> {
     let mut insert = conn.prepare_cached(
         "INSERT INTO host (id, name, machine_id, instance_id, wg_public_key, mesh_ip, labels, facts, agent_version, mode,
-         allowed_paths, adopting, generation, boot_id, joined_at, version)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, '', ?14, ?15)",
+         allowed_paths, adopting, generation, boot_id, ratchet, joined_at, version)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, '', '{}', ?14, ?15)",
     )?;
     insert.execute(rusqlite::params![
         host.id.as_str(),

@@ -208,8 +208,8 @@ fn take_place(db: &mut Db<'_>, attempt: &JoinAttempt, id: &HostId) -> Result<Hos
     host.facts = attempt.facts.clone();
     let facts = json::text(&host.facts, "fact")?;
     db.conn.execute(
-        "UPDATE host SET machine_id = ?2, instance_id = ?3, wg_public_key = ?4, facts = ?5, secret_now = NULL,
-         secret_before = NULL, boot_id = '' WHERE id = ?1",
+        "UPDATE host SET machine_id = ?2, instance_id = ?3, wg_public_key = ?4, facts = ?5, ratchet = '{}', boot_id = ''
+         WHERE id = ?1",
         (id.as_str(), &host.machine_id, &host.instance_id, &host.wg_public_key, facts),
     )?;
     db.conn.execute("DELETE FROM host_token WHERE host_id = ?1", [id.as_str()])?;

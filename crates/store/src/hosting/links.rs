@@ -2,6 +2,7 @@
 
 use host_proto::id::HostId;
 use host_proto::message::Facts;
+use host_proto::server::Ratchet;
 use model::hosting::Host;
 use model::{TokenHash, UnixMillis};
 use rusqlite::OptionalExtension;
@@ -21,10 +22,8 @@ pub struct HostLink {
     pub token_created_at: UnixMillis,
     /// Which boot of it was connected last; empty: none.
     pub boot_id: String,
-    /// SHA-256 of the newest session secret (R12).
-    pub secret_now: Option<TokenHash>,
-    /// SHA-256 of the one before.
-    pub secret_before: Option<TokenHash>,
+    /// Hashes of its session secrets (R12).
+    pub ratchet: Ratchet,
 }
 
 /// What a new session of a host leaves behind.
@@ -34,10 +33,8 @@ pub struct HostSession {
     pub host_id: HostId,
     /// Which boot of it.
     pub boot_id: String,
-    /// SHA-256 of the newest session secret.
-    pub secret_now: Option<TokenHash>,
-    /// SHA-256 of the one before.
-    pub secret_before: Option<TokenHash>,
+    /// Hashes of its session secrets (R12).
+    pub ratchet: Ratchet,
     /// What it said about itself.
     pub facts: Facts,
     /// Its program.
@@ -54,8 +51,7 @@ impl Store {
         now: UnixMillis,
     ) -> Result<Option<HostLink>, StoreError> {
         self.read(move |reader| {
-            let sql =
-                "SELECT t.host_id, t.created_at, h.boot_id, h.secret_now, h.secret_before FROM host_token t
+            let sql = "SELECT t.host_id, t.created_at, h.boot_id, h.ratchet FROM host_token t
                        JOIN host h ON h.id = t.host_id
                        WHERE t.sha256 = ?1 AND (t.valid_until IS NULL OR t.valid_until > ?2)";
             let row = |row: &rusqlite::Row<'_>| {
@@ -65,8 +61,7 @@ impl Store {
                     host,
                     token_created_at: millis(row, 1)?,
                     boot_id: row.get(2)?,
-                    secret_now: row.get::<_, Option<[u8; 32]>>(3)?.map(TokenHash),
-                    secret_before: row.get::<_, Option<[u8; 32]>>(4)?.map(TokenHash),
+                    ratchet: json::read(row, 3, "session secret")?,
                 })
             };
             json::first(&mut reader.conn.prepare_cached(sql)?, (token.0, now.0), row)
@@ -132,13 +127,11 @@ impl Store {
         self.write(Durability::Durable, 1, move |db| {
             let facts = json::text(&session.facts, "fact")?;
             db.conn.execute(
-                "UPDATE host SET boot_id = ?2, secret_now = ?3, secret_before = ?4, facts = ?5, agent_version = ?6,
-                 last_seen = ?7 WHERE id = ?1",
+                "UPDATE host SET boot_id = ?2, ratchet = ?3, facts = ?4, agent_version = ?5, last_seen = ?6 WHERE id = ?1",
                 (
                     session.host_id.as_str(),
                     &session.boot_id,
-                    session.secret_now.map(|hash| hash.0),
-                    session.secret_before.map(|hash| hash.0),
+                    json::text(&session.ratchet, "session secret")?,
                     facts,
                     &session.agent_version,
                     session.at.0,

@@ -1,5 +1,6 @@
 //! What was decided about a project is written: all of a step or nothing. And what hosts report of replicas.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use host_proto::id::{HostId, NetworkId, ProjectId, ReleaseId, ReplicaId, ServiceId, VolumeId};
@@ -69,18 +70,59 @@ impl Store {
         .await
     }
 
-    /// Writes what a host says of its replicas. Those that another host has are left out. May be lost in a crash: hosts
-    /// say it again.
-    pub async fn report_replicas(&self, host: HostId, reports: Vec<Reported>) -> Result<(), StoreError> {
+    /// Writes what a host says of its replicas, and answers whose they are. Those that another host has are left out. May
+    /// be lost in a crash: hosts say it again.
+    pub async fn report_replicas(
+        &self,
+        host: HostId,
+        reports: Vec<Reported>,
+    ) -> Result<BTreeSet<ProjectId>, StoreError> {
         self.write(Durability::Behind, reports.len(), move |db| {
             let mut update = db.conn.prepare_cached(
-                "UPDATE replica SET report = ?3, reported_since = ?4 WHERE id = ?1 AND host_id = ?2",
+                "UPDATE replica SET report = ?3, reported_since = ?4 WHERE id = ?1 AND host_id = ?2
+                 RETURNING project_id",
             )?;
+            let mut projects = BTreeSet::new();
             for Reported { report, since } in &reports {
                 let text = json::text(report, "report of a replica")?;
-                update.execute((report.replica_id.as_str(), host.as_str(), text, since.0))?;
+                let row = (report.replica_id.as_str(), host.as_str(), text, since.0);
+                projects.extend(json::first(&mut update, row, |row| json::parsed(row, 0, "project id"))?);
             }
-            Ok(())
+            Ok(projects)
+        })
+        .await
+    }
+
+    /// Replicas of which a host has no container any more and should have none: they are forgotten. Whose they were.
+    pub async fn replicas_gone(
+        &self,
+        host: HostId,
+        gone: Vec<ReplicaId>,
+    ) -> Result<BTreeSet<ProjectId>, StoreError> {
+        self.write(Durability::Durable, gone.len(), move |db| {
+            let mut delete = db.conn.prepare_cached(
+                "DELETE FROM replica WHERE id = ?1 AND host_id = ?2 AND phase = 'removing' RETURNING project_id",
+            )?;
+            let mut projects = BTreeSet::new();
+            for id in &gone {
+                let row = (id.as_str(), host.as_str());
+                projects.extend(json::first(&mut delete, row, |row| json::parsed(row, 0, "project id"))?);
+            }
+            Ok(projects)
+        })
+        .await
+    }
+
+    /// The replicas that are meant to be on a host, with their phases.
+    pub async fn replicas_on(&self, host: HostId) -> Result<Vec<(ReplicaId, Phase)>, StoreError> {
+        self.read(move |reader| {
+            let sql = "SELECT id, phase FROM replica WHERE host_id = ?1";
+            let row = |row: &rusqlite::Row<'_>| {
+                let phase: String = row.get(1)?;
+                let phase = Phase::of(&phase).ok_or(StoreError::Corrupt("phase of a replica"))?;
+                Ok((json::parsed(row, 0, "replica id")?, phase))
+            };
+            json::rows(&mut reader.conn.prepare_cached(sql)?, [host.as_str()], row)
         })
         .await
     }

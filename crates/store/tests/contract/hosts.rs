@@ -2,6 +2,7 @@
 
 use host_proto::id::HostId;
 use host_proto::message::Facts;
+use host_proto::server::Ratchet;
 use model::hosting::JoinTokenState;
 use model::{TokenHash, UnixMillis};
 use store::audit::AuditEntry;
@@ -135,14 +136,13 @@ async fn a_session_leaves_its_secret_and_what_the_host_said() {
     let session = HostSession {
         host_id: id(1),
         boot_id: "b1".to_owned(),
-        secret_now: Some(TokenHash::of("s2")),
-        secret_before: Some(TokenHash::of("s1")),
+        ratchet: Ratchet { newest: Some("s2".to_owned()), before: Some("s1".to_owned()) },
         facts: Facts { hostname: "h".to_owned(), ..Facts::default() },
         agent_version: "0.2.0".to_owned(),
         at: UnixMillis(77),
     };
     world.store.host_connected(session).await.unwrap();
     let link = world.store.host_of_token(TokenHash::of("host-1"), UnixMillis(78)).await.unwrap().unwrap();
-    assert_eq!((link.boot_id.as_str(), link.secret_now), ("b1", Some(TokenHash::of("s2"))));
+    assert_eq!((link.boot_id.as_str(), link.ratchet.newest.as_deref()), ("b1", Some("s2")));
     assert_eq!((link.host.facts.hostname.as_str(), link.host.last_seen), ("h", Some(UnixMillis(77))));
 }

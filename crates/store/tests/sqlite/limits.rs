@@ -9,7 +9,7 @@ use super::world::{NOW, credential, enrolment, open, options, status, uid};
 #[tokio::test]
 async fn a_full_database_says_so_keeps_what_it_has_and_works_again_with_room() {
     let directory = tempfile::tempdir().unwrap();
-    let small = OpenOptions { max_size: Some(256 << 10), ..options(directory.path()) };
+    let small = OpenOptions { max_size: Some(512 << 10), ..options(directory.path()) };
     let store = Store::open(small, NOW).unwrap();
     let credential = credential(&store, "fixture").await;
     store.enrol(vec![enrolment(&store, credential, 0)]).await.unwrap();
@@ -29,7 +29,7 @@ async fn a_full_database_says_so_keeps_what_it_has_and_works_again_with_room() {
 #[tokio::test]
 async fn a_call_that_fails_does_not_take_others_of_its_group_along() {
     let directory = tempfile::tempdir().unwrap();
-    let small = OpenOptions { max_size: Some(256 << 10), ..options(directory.path()) };
+    let small = OpenOptions { max_size: Some(512 << 10), ..options(directory.path()) };
     let store = Store::open(small, NOW).unwrap();
     let credential = credential(&store, "fixture").await;
     let calls: Vec<_> = (0..30u32)

@@ -1,0 +1,273 @@
+//! Hosts: machines that join and connect. Who is connected now, and what is known only while it is, is in [`LiveHosts`];
+//! the rest is in the store.
+//!
+//! Reading order: here, [`link`] (one connection), [`heard`] (what hosts say), [`logs`] (lines of replicas, on their way
+//! through), [`install`] (how a machine gets the agent).
+
+pub(crate) mod heard;
+pub(crate) mod install;
+pub(crate) mod link;
+pub(crate) mod logs;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use host_proto::id::HostId;
+use host_proto::message::{Facts, Hello, Metrics, ToAgent};
+use host_proto::report::{ItemResult, Outcome, ReplicaReport};
+use host_proto::server::Admission;
+use host_proto::{Frame, ToServer};
+use model::UnixMillis;
+use model::hosting::Subnet;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::services::lock;
+
+/// A host that was silent for so long is offline (OFF-1).
+pub(crate) const OFFLINE_AFTER: Duration = Duration::from_secs(60);
+/// So many messages of others wait for a connection at most.
+const ERRANDS: usize = 256;
+
+/// Who is connected, and what is known of hosts while the server runs.
+#[derive(Debug)]
+pub(crate) struct LiveHosts {
+    hosts: Mutex<BTreeMap<HostId, Entry>>,
+    started: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    admission: Admission,
+    link: Option<Link>,
+    /// Somebody who says to be this host is being looked at.
+    deciding: bool,
+    ended: Option<Instant>,
+    known: Known,
+}
+
+/// A connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Link {
+    /// Counts connections of this server.
+    pub(crate) number: u64,
+    errands: mpsc::Sender<Errand>,
+    connected_at: UnixMillis,
+    address: IpAddr,
+}
+
+/// What others want of a connection.
+#[derive(Debug)]
+pub(crate) enum Errand {
+    /// The state of the host may be another.
+    Changed,
+    /// Send this; answers with its id go to the sender until it is dropped.
+    Ask(Box<Frame<ToAgent>>, Option<mpsc::Sender<ToServer>>),
+    /// Is it still there?
+    Probe(oneshot::Sender<bool>),
+    /// A newer connection took its place.
+    Replaced,
+    /// The host was removed.
+    Removed(String),
+}
+
+/// What is known of a host while the server runs.
+#[derive(Debug, Default, Clone)]
+struct Known {
+    items: Vec<ItemResult>,
+    outcome: Option<Outcome>,
+    applied: u64,
+    sent: u64,
+    foreign_ports: BTreeSet<u16>,
+    unknown: usize,
+    metrics: Option<Metrics>,
+    cpu_used: Option<f64>,
+    skew_ms: Option<i64>,
+    degraded: bool,
+    alerts: Vec<String>,
+    reports: BTreeMap<String, ReplicaReport>,
+}
+
+/// A host as others see it now.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Look {
+    /// Whether it is connected, or was a moment ago.
+    pub(crate) online: bool,
+    pub(crate) connected_at: Option<UnixMillis>,
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) items: Vec<ItemResult>,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) applied: u64,
+    pub(crate) sent: u64,
+    pub(crate) foreign_ports: BTreeSet<u16>,
+    /// Replicas that it has and nobody knows.
+    pub(crate) unknown: usize,
+    pub(crate) metrics: Option<Metrics>,
+    pub(crate) cpu_used: Option<f64>,
+    pub(crate) skew_ms: Option<i64>,
+    pub(crate) degraded: bool,
+    pub(crate) alerts: Vec<String>,
+}
+
+impl Default for LiveHosts {
+    fn default() -> Self {
+        Self { hosts: Mutex::default(), started: Instant::now() }
+    }
+}
+
+impl LiveHosts {
+    /// A host as it is now.
+    pub(crate) fn look(&self, id: &HostId) -> Look {
+        let hosts = lock(&self.hosts);
+        let Some(entry) = hosts.get(id) else {
+            // The clocks start when the server is up (OFF-4).
+            return Look::default();
+        };
+        let Known {
+            items, outcome, applied, sent, foreign_ports, unknown, metrics, cpu_used, skew_ms, ..
+        } = entry.known.clone();
+        Look {
+            online: entry.is_online(),
+            connected_at: entry.link.as_ref().map(|link| link.connected_at),
+            address: entry.link.as_ref().map(|link| link.address),
+            items,
+            outcome,
+            applied,
+            sent,
+            foreign_ports,
+            unknown,
+            metrics,
+            cpu_used,
+            skew_ms,
+            degraded: entry.known.degraded,
+            alerts: entry.known.alerts.clone(),
+        }
+    }
+
+    /// How long the server has been up.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// The hosts that are connected.
+    pub(crate) fn connected(&self) -> Vec<HostId> {
+        let hosts = lock(&self.hosts);
+        hosts.iter().filter(|(_, entry)| entry.link.is_some()).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Tells a connected host's connection that its state may be another.
+    pub(crate) fn state_changed(&self, id: &HostId) {
+        self.errand(id, Errand::Changed);
+    }
+
+    /// Gives a connection something to do; whether there is one that has room for it.
+    pub(crate) fn errand(&self, id: &HostId, errand: Errand) -> bool {
+        let hosts = lock(&self.hosts);
+        let link = hosts.get(id).and_then(|entry| entry.link.as_ref());
+        link.is_some_and(|link| match (link.errands.try_send(errand), ()) {
+            (Ok(()), ()) => true,
+            // A queue that is full of errands has one that looks at the state already, or the connection is about to end.
+            (Err(_), ()) => false,
+        })
+    }
+
+    /// Changes what is known of a host.
+    fn with<T>(&self, id: &HostId, change: impl FnOnce(&mut Entry) -> T) -> T {
+        change(lock(&self.hosts).entry(id.clone()).or_default())
+    }
+
+    /// A connection begins; what it listens to.
+    fn begin(&self, id: &HostId, link: LinkStart) -> mpsc::Receiver<Errand> {
+        let (errands, queue) = mpsc::channel(ERRANDS);
+        let LinkStart { number, connected_at, address } = link;
+        self.with(id, |entry| {
+            let old = entry.link.replace(Link { number, errands, connected_at, address });
+            if let Some(old) = old {
+                let _ = old.errands.try_send(Errand::Replaced);
+            }
+            entry.ended = None;
+        });
+        queue
+    }
+
+    /// A connection ended; whether it was the newest of its host.
+    fn end(&self, id: &HostId, number: u64) -> bool {
+        self.with(id, |entry| {
+            let newest = entry.link.as_ref().is_some_and(|link| link.number == number);
+            if newest {
+                entry.link = None;
+                entry.ended = Some(Instant::now());
+                entry.admission.disconnected();
+            }
+            newest
+        })
+    }
+
+    /// A host was removed: nothing is known of it any more.
+    pub(crate) fn forget(&self, id: &HostId, reason: &str) {
+        if let Some(entry) = lock(&self.hosts).remove(id)
+            && let Some(link) = entry.link
+        {
+            let _ = link.errands.try_send(Errand::Removed(reason.to_owned()));
+        }
+    }
+
+    /// Whether a host's news is news: state and health of a replica are not what they were.
+    fn changed_reports(&self, id: &HostId, reports: &[ReplicaReport]) -> Vec<ReplicaReport> {
+        self.with(id, |entry| {
+            let mut news = Vec::new();
+            for report in reports {
+                let key = report.replica_id.to_string();
+                if entry.known.reports.get(&key) != Some(report) {
+                    entry.known.reports.insert(key, report.clone());
+                    news.push(report.clone());
+                }
+            }
+            news
+        })
+    }
+
+    fn hello(&self, id: &HostId, hello: &Hello, unknown: usize, skew_ms: Option<i64>) {
+        self.with(id, |entry| {
+            entry.known = Known {
+                foreign_ports: hello.foreign.ports.iter().copied().collect(),
+                unknown,
+                applied: hello.generation,
+                skew_ms,
+                alerts: std::mem::take(&mut entry.known.alerts),
+                metrics: entry.known.metrics.take(),
+                ..Known::default()
+            };
+        });
+    }
+}
+
+/// What is known of a connection at its beginning.
+#[derive(Debug, Clone, Copy)]
+struct LinkStart {
+    number: u64,
+    connected_at: UnixMillis,
+    address: IpAddr,
+}
+
+impl Entry {
+    fn is_online(&self) -> bool {
+        self.link.is_some() || self.ended.is_some_and(|ended| ended.elapsed() < OFFLINE_AFTER)
+    }
+}
+
+/// Blocks of addresses that a host uses itself, as far as its own addresses tell: networks of ours keep off them.
+pub(crate) fn local_subnets(facts: &Facts) -> Vec<Subnet> {
+    let addresses = facts.private_ips.iter().chain(&facts.public_ips);
+    addresses
+        .filter_map(|ip| match ip {
+            IpAddr::V4(ip) => {
+                let [a, b, c, _] = ip.octets();
+                Some(Subnet { base: [a, b, c, 0].into(), prefix: 24 })
+            }
+            IpAddr::V6(_) => None,
+        })
+        .collect()
+}

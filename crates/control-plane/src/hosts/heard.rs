@@ -1,0 +1,136 @@
+//! What hosts say, and what becomes of it: reports of replicas move their projects on, results of items are kept for
+//! decisions and for people, lines of the host's own are stored.
+
+use std::collections::BTreeSet;
+
+use host_proto::id::HostId;
+use host_proto::message::{Hello, HostLogsTail, Metrics, StateApplied};
+use host_proto::report::{ItemState, ReplicaReport, ReplicaState};
+use model::hosting::Phase;
+use store::{Reported, StoreError};
+
+use crate::clock;
+use crate::services::Services;
+
+/// The most alerts of a host that are kept.
+const ALERTS: usize = 10;
+
+impl Services {
+    /// A host said hello: what it runs is compared with what it should have.
+    pub(super) async fn heard_hello(&self, id: &HostId, hello: &Hello) -> Result<(), StoreError> {
+        let rows = self.store.replicas_on(id.clone()).await?;
+        let known: BTreeSet<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
+        let unknown = hello.replicas.iter().filter(|it| !known.contains(it.replica_id.as_str())).count();
+        self.live.hello(id, hello, unknown, skew(&hello.time_at));
+        if hello.replicas_known {
+            let here: BTreeSet<&str> = hello.replicas.iter().map(|it| it.replica_id.as_str()).collect();
+            let gone =
+                rows.iter().filter(|(id, phase)| *phase == Phase::Removing && !here.contains(id.as_str()));
+            let gone: Vec<_> = gone.map(|(id, _)| id.clone()).collect();
+            if !gone.is_empty() {
+                let projects = self.store.replicas_gone(id.clone(), gone).await?;
+                projects.into_iter().for_each(|project| self.look_at(project));
+            }
+        }
+        self.heard_replicas(id, &hello.replicas).await
+    }
+
+    /// A host says how replicas stand.
+    pub(super) async fn heard_replicas(
+        &self,
+        id: &HostId,
+        reports: &[ReplicaReport],
+    ) -> Result<(), StoreError> {
+        let now = clock::now();
+        let news = self.live.changed_reports(id, reports);
+        let (gone, news): (Vec<_>, Vec<_>) =
+            news.into_iter().partition(|it| it.state == ReplicaState::Removed);
+        if !gone.is_empty() {
+            let gone = gone.into_iter().map(|it| it.replica_id).collect();
+            for project in self.store.replicas_gone(id.clone(), gone).await? {
+                self.look_at(project);
+            }
+        }
+        if news.is_empty() {
+            return Ok(());
+        }
+        let reports = news.into_iter().map(|report| Reported { report, since: now }).collect();
+        for project in self.store.report_replicas(id.clone(), reports).await? {
+            self.live.state_changed(id);
+            self.look_at(project);
+        }
+        self.hub.hosts_changed([id.to_string()]);
+        Ok(())
+    }
+
+    /// A host applied a state, or could not.
+    pub(super) async fn heard_applied(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
+        let items: Vec<_> =
+            applied.items.iter().filter(|it| it.state != ItemState::Applied).cloned().collect();
+        let changed = self.live.with(id, |entry| {
+            let known = &mut entry.known;
+            let changed = known.items != items;
+            known.items = items;
+            known.applied = known.applied.max(applied.generation);
+            known.outcome = Some(applied.result);
+            changed
+        });
+        let gone: Vec<_> = applied.removed.clone();
+        if !gone.is_empty() {
+            self.live.with(id, |entry| {
+                gone.iter().for_each(|it| drop(entry.known.reports.remove(it.as_str())));
+                entry.known.unknown = 0;
+            });
+            for project in self.store.replicas_gone(id.clone(), gone).await? {
+                self.look_at(project);
+            }
+        }
+        self.heard_replicas(id, &applied.replicas).await?;
+        if changed {
+            // A port that cannot be opened decides about deployments.
+            for rows in self.store.projects_on(id.clone()).await? {
+                self.look_at(rows.project.id);
+            }
+        }
+        self.hub.hosts_changed([id.to_string()]);
+        Ok(())
+    }
+
+    /// A host says how much of it is in use.
+    pub(super) fn heard_metrics(&self, id: &HostId, metrics: Metrics) {
+        self.live.with(id, |entry| {
+            let before = entry.known.metrics.replace(metrics);
+            let (Some(before), Some(now)) = (before, entry.known.metrics.as_ref()) else { return };
+            let total = now.host.cpu_total_us.saturating_sub(before.host.cpu_total_us);
+            let busy = now.host.cpu_busy_us.saturating_sub(before.host.cpu_busy_us);
+            #[allow(clippy::cast_precision_loss, reason = "a share for people")]
+            let used = (total > 0).then(|| busy as f64 / total as f64);
+            entry.known.cpu_used = used.or(entry.known.cpu_used);
+        });
+    }
+
+    /// Lines of the host's own.
+    pub(super) async fn heard_log(&self, id: &HostId, tail: HostLogsTail) -> Result<(), StoreError> {
+        self.store.add_host_log(id.clone(), tail.lines).await
+    }
+
+    /// Something that an operator should know about a host.
+    pub(super) fn alert(&self, id: &HostId, text: String) {
+        tracing::warn!(host = %id, "host {id}: {text}");
+        self.live.with(id, |entry| {
+            let alerts = &mut entry.known.alerts;
+            alerts.retain(|it| *it != text);
+            alerts.push(text);
+            if alerts.len() > ALERTS {
+                alerts.remove(0);
+            }
+        });
+        self.hub.hosts_changed([id.to_string()]);
+    }
+}
+
+/// How far a host's clock is ahead, in milliseconds.
+fn skew(text: &str) -> Option<i64> {
+    let theirs = clock::parse(text)?;
+    Some(theirs.0.saturating_sub(clock::now().0))
+}

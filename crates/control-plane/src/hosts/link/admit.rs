@@ -1,0 +1,159 @@
+//! A host says hello: is it the one whose token it shows (CONNECT-7)? What is agreed on is durable before it is answered.
+
+use std::time::Duration;
+
+use host_proto::id::SessionId;
+use host_proto::message::Hello;
+use host_proto::secret::Secret;
+use host_proto::server::{Alert, Input, Known, Newcomer, Ratchet, Refusal, Verdict, Welcome};
+use host_proto::{Moment, generation::Mark};
+use store::{HostSession, StoreError};
+use tokio::sync::oneshot;
+
+use super::super::Errand;
+use super::Connection;
+use crate::clock;
+use crate::services::allocate::{random, unsigned};
+
+/// An old connection has so long to show that it is alive.
+const PROBE: Duration = Duration::from_secs(6);
+
+impl Connection {
+    /// Decides, and answers.
+    pub(super) async fn on_hello(&mut self, hello: Hello) {
+        let newcomer =
+            Newcomer { identity: hello.identity.clone(), address: self.arrival.address.to_string() };
+        let verdict = self.decide(&newcomer).await;
+        match verdict {
+            Verdict::Admit { alert } => {
+                if let Some(alert) = alert {
+                    self.services.alert(&self.id, told(&alert));
+                }
+                match self.admit(&hello).await {
+                    Ok(()) => {}
+                    Err(error) => {
+                        self.failed(&error);
+                        self.busy("the server cannot write down this connection just now");
+                    }
+                }
+            }
+            Verdict::Refuse(Refusal { code, error, alert }) => {
+                if let Some(alert) = alert {
+                    self.services.alert(&self.id, told(&alert));
+                }
+                self.refuse(code, error);
+            }
+            Verdict::Probe => self.busy("another connection of this host is being looked at"),
+        }
+    }
+
+    async fn decide(&mut self, newcomer: &Newcomer) -> Verdict {
+        let link = &self.arrival.link;
+        let known = Known {
+            machine_id: link.host.machine_id.clone(),
+            instance_id: link.host.instance_id.clone(),
+            wg_public_key: link.host.wg_public_key.clone(),
+        };
+        let now = wall(self);
+        let ratchet = &self.arrival.link.ratchet.clone();
+        let (verdict, probe) = self.services.live.with(&self.id, |entry| {
+            if entry.deciding {
+                return (Verdict::Refuse(Refusal::busy()), None);
+            }
+            let verdict = entry.admission.decide(now, &known, ratchet, newcomer);
+            if verdict != Verdict::Probe {
+                return (verdict, None);
+            }
+            let (ask, answer) = oneshot::channel();
+            let asked = entry.link.as_ref().is_some_and(|it| it.errands.try_send(Errand::Probe(ask)).is_ok());
+            entry.deciding = true;
+            (verdict, Some((asked, answer)))
+        });
+        let Some((asked, answer)) = probe else { return verdict };
+        let alive = asked && matches!(tokio::time::timeout(PROBE, answer).await, Ok(Ok(true)));
+        let now = wall(self);
+        self.services.live.with(&self.id, |entry| {
+            entry.deciding = false;
+            entry.admission.probed(now, alive, ratchet, newcomer)
+        })
+    }
+
+    async fn admit(&mut self, hello: &Hello) -> Result<(), StoreError> {
+        let (services, at) = (self.services.clone(), clock::now());
+        let secret = Secret::new(hex::encode(random_bytes()?));
+        let shown = hello.identity.session_secret_prev.as_ref();
+        let ratchet: Ratchet = self.arrival.link.ratchet.advance(shown, &secret);
+        let session = HostSession {
+            host_id: self.id.clone(),
+            boot_id: hello.identity.boot_id.clone(),
+            ratchet: ratchet.clone(),
+            facts: hello.facts.clone(),
+            agent_version: hello.agent.version.clone(),
+            at,
+        };
+        services.store.host_connected(session).await?;
+        self.arrival.link.ratchet = ratchet;
+        // A token that was offered and not confirmed is confirmed by its use: the host has it on its disk.
+        let until = at.after(host_proto::limits::TOKEN_GRACE);
+        services.store.confirm_host_token(self.id.clone(), self.arrival.token, at, until).await?;
+        self.errands = Some(services.live.begin(&self.id, self.start(at)));
+        services.heard_hello(&self.id, hello).await?;
+        let age = at.0.saturating_sub(self.arrival.link.token_created_at.0);
+        let host = services.store.host(self.id.as_str()).await?.ok_or(StoreError::Missing("host"))?;
+        let welcome = Welcome {
+            session_id: SessionId::generate(unsigned(at), random()?),
+            session_secret: secret,
+            time_at: clock::rfc3339(at),
+            notice: None,
+            reconnect_spread: super::SPREAD,
+            stored: Mark::new(services.epoch(), host.generation),
+            token_age: Duration::from_millis(u64::try_from(age).unwrap_or(0)),
+        };
+        tracing::info!(
+            host = %self.id, address = %self.arrival.address, agent = %hello.agent.version,
+            "host {} is connected", host.name
+        );
+        let now = self.now();
+        self.session.handle(now, Input::Admit(welcome));
+        for rows in services.store.projects_on(self.id.clone()).await? {
+            services.look_at(rows.project.id);
+        }
+        services.hub.hosts_changed([self.id.to_string()]);
+        Ok(())
+    }
+}
+
+/// The clock that all connections of this server share.
+fn wall(connection: &Connection) -> Moment {
+    Moment(u64::try_from(connection.services.live.uptime().as_millis()).unwrap_or(u64::MAX))
+}
+
+fn random_bytes() -> Result<[u8; 32], StoreError> {
+    crate::random::bytes().map_err(|source| StoreError::File {
+        action: "get random bytes from",
+        path: "/dev/urandom".into(),
+        source,
+    })
+}
+
+/// What an operator reads.
+fn told(alert: &Alert) -> String {
+    match alert {
+        Alert::OtherMachine { connected: Some(connected), newcomer } => format!(
+            "another machine, at {newcomer}, shows its token; it was refused, the host at {connected} stays connected"
+        ),
+        Alert::OtherMachine { connected: None, newcomer } => {
+            format!("another machine, at {newcomer}, shows its token and was refused")
+        }
+        Alert::Copy { connected, newcomer } => format!(
+            "a copy of it runs at {newcomer} and was refused, the one at {connected} stays connected: \
+             join the copy with a token of its own"
+        ),
+        Alert::RolledBack => {
+            "its disk is an older one: a snapshot was restored, or its disk was full".to_owned()
+        }
+        Alert::Flapping { before, newcomer } => format!(
+            "two machines take turns at being it, at {before} and at {newcomer}: switch one off, or join it anew"
+        ),
+    }
+}

@@ -1,0 +1,186 @@
+//! What was decided gets its identifiers and addresses. The controller is the only one that gives any, so what is free
+//! when it looks is free when it writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use host_proto::id::{HostId, NetworkId, ReplicaId, VolumeId};
+use model::UnixMillis;
+use model::hosting::{Address, NetworkPlace, Phase, Release, Replica, VolumePlace};
+use model::service::{MountSource, NetworkSpec};
+use scheduler::address::{free_ip, free_subnet};
+use scheduler::{Change, HostView, ProjectWorld};
+use store::{ProjectWrite, StoreError};
+
+use super::Services;
+
+/// The network of services that name none.
+pub(crate) const DEFAULT_NETWORK: &str = "default";
+
+/// What was given in this step.
+struct Given {
+    networks: Vec<NetworkPlace>,
+    volumes: Vec<VolumePlace>,
+    last: BTreeMap<NetworkId, Ipv4Addr>,
+    writes: Vec<ProjectWrite>,
+}
+
+impl Services {
+    /// The writes of what was decided.
+    pub(super) async fn allocated(
+        &self,
+        world: &ProjectWorld,
+        hosts: &[HostView],
+        changes: Vec<Change>,
+        now: UnixMillis,
+    ) -> Result<Vec<ProjectWrite>, StoreError> {
+        let mut given = Given {
+            networks: world.networks.clone(),
+            volumes: world.volumes.clone(),
+            last: BTreeMap::new(),
+            writes: Vec::new(),
+        };
+        let deployment = world.deployment.as_ref().map(|it| it.id);
+        for change in changes {
+            let write = match change {
+                Change::Add { service_id, release_id, number, host_id } => {
+                    let Some(release) = world.releases.get(&release_id) else { continue };
+                    let host = hosts.iter().find(|view| view.host.id == host_id);
+                    self.volumes(world, release, &host_id, &mut given, now)?;
+                    let addresses = self.addresses(world, release, &host_id, host, &mut given).await?;
+                    let Some(addresses) = addresses else {
+                        tracing::error!(host = %host_id, "no addresses are left for another network or replica");
+                        continue;
+                    };
+                    ProjectWrite::Add(Box::new(Replica {
+                        id: ReplicaId::generate(unsigned(now), random()?),
+                        service_id,
+                        release_id,
+                        host_id,
+                        number,
+                        phase: Phase::Starting,
+                        phase_since: now,
+                        addresses,
+                        created_at: now,
+                        report: None,
+                        reported_since: None,
+                    }))
+                }
+                Change::Phase { replica_id, phase } => ProjectWrite::Phase(replica_id, phase),
+                Change::Adopt { replica_id, release_id } => ProjectWrite::Adopt(replica_id, release_id),
+                Change::Forget(id) => ProjectWrite::Forget(id),
+                Change::Item { service_id, outcome } => match deployment {
+                    Some(id) => ProjectWrite::Item(id, service_id, outcome),
+                    None => continue,
+                },
+                Change::Deployment { state, reason } => match deployment {
+                    Some(id) => ProjectWrite::Deployment(id, state, reason),
+                    None => continue,
+                },
+            };
+            given.writes.push(write);
+        }
+        Ok(given.writes)
+    }
+
+    /// Volumes of a release get a place where its first replica runs.
+    fn volumes(
+        &self,
+        world: &ProjectWorld,
+        release: &Release,
+        host: &HostId,
+        given: &mut Given,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        for mount in &release.spec.container.mounts {
+            let MountSource::Volume { volume, .. } = &mount.source else { continue };
+            if given.volumes.iter().any(|it| it.spec.name == *volume && it.host_id == *host && !it.doomed) {
+                continue;
+            }
+            let Some(spec) = world.project.volumes.iter().find(|it| it.name == *volume) else { continue };
+            let place = VolumePlace {
+                id: VolumeId::generate(unsigned(now), random()?),
+                project_id: world.project.id.clone(),
+                host_id: host.clone(),
+                spec: spec.clone(),
+                doomed: false,
+                created_at: now,
+            };
+            given.volumes.push(place.clone());
+            given.writes.push(ProjectWrite::Volume(place));
+        }
+        Ok(())
+    }
+
+    /// An address on each network of a release; `None` when there is none left.
+    async fn addresses(
+        &self,
+        world: &ProjectWorld,
+        release: &Release,
+        host: &HostId,
+        view: Option<&HostView>,
+        given: &mut Given,
+    ) -> Result<Option<Vec<Address>>, StoreError> {
+        let named: Vec<&str> = release.spec.container.networks.iter().map(|it| it.network.as_str()).collect();
+        let names = if named.is_empty() { vec![DEFAULT_NETWORK] } else { named };
+        let mut addresses = Vec::new();
+        for name in names {
+            let spec = world.project.networks.iter().find(|it| it.name == name).cloned();
+            let spec = spec.unwrap_or_else(|| NetworkSpec { name: name.to_owned(), internal: false });
+            let Some(place) = self.network(world, &spec, host, view, given).await? else { return Ok(None) };
+            let mut used: BTreeSet<Ipv4Addr> = given.last.values().copied().collect();
+            let theirs = world.replicas.iter().flat_map(|it| &it.addresses);
+            used.extend(theirs.filter(|it| it.network_id == place.id).map(|it| it.ip));
+            let after = match given.last.get(&place.id) {
+                Some(ip) => Some(*ip),
+                None => self.store.last_address(place.id.clone()).await?,
+            };
+            let Some(ip) = free_ip(place.subnet, &used, after) else { return Ok(None) };
+            given.last.insert(place.id.clone(), ip);
+            addresses.push(Address { network_id: place.id, ip });
+        }
+        Ok(Some(addresses))
+    }
+
+    /// The place of a network on a host: the one that is there, if nothing about the network changed (R35).
+    async fn network(
+        &self,
+        world: &ProjectWorld,
+        spec: &NetworkSpec,
+        host: &HostId,
+        view: Option<&HostView>,
+        given: &mut Given,
+    ) -> Result<Option<NetworkPlace>, StoreError> {
+        if let Some(place) = given.networks.iter().find(|it| it.spec == *spec && it.host_id == *host) {
+            return Ok(Some(place.clone()));
+        }
+        let mut used = self.store.subnets_of(host.clone()).await?;
+        used.extend(given.networks.iter().filter(|it| it.host_id == *host).map(|it| it.subnet));
+        used.extend(view.into_iter().flat_map(|view| crate::hosts::local_subnets(&view.host.facts)));
+        let last = used.iter().copied().filter(|it| self.networks.overlaps(*it)).max();
+        let Some(subnet) = free_subnet(self.networks, &used, last) else { return Ok(None) };
+        let place = NetworkPlace {
+            id: NetworkId::generate(unsigned(crate::clock::now()), random()?),
+            project_id: world.project.id.clone(),
+            host_id: host.clone(),
+            spec: spec.clone(),
+            subnet,
+        };
+        given.networks.push(place.clone());
+        given.writes.push(ProjectWrite::Network(place.clone()));
+        Ok(Some(place))
+    }
+}
+
+/// Random bytes for an identifier.
+pub(crate) fn random() -> Result<[u8; 10], StoreError> {
+    crate::random::bytes().map_err(|source| StoreError::File {
+        action: "get random bytes from",
+        path: "/dev/urandom".into(),
+        source,
+    })
+}
+
+pub(crate) fn unsigned(now: UnixMillis) -> u64 {
+    u64::try_from(now.0).unwrap_or(0)
+}

@@ -1,0 +1,153 @@
+//! The loop that moves projects on. It is woken when something about a project changed and looks at all of it; what was
+//! decided is written before any host hears of it, and a change that came between is looked at again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_proto::id::{HostId, ProjectId};
+use model::UnixMillis;
+use model::hosting::DeploymentState;
+use scheduler::{Change, ProjectWorld};
+use store::{Expected, StoreError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::{Dirty, Services, views};
+use crate::clock;
+
+/// A step can make another one possible; so many follow at once.
+const STEPS: usize = 16;
+/// When the database fails, the project is looked at again after so long.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// Works until the server stops.
+pub(crate) async fn run(services: Arc<Services>, mut dirty: Dirty, mut stopping: watch::Receiver<bool>) {
+    let mut alarms: BTreeMap<ProjectId, Instant> = BTreeMap::new();
+    loop {
+        let next = alarms.values().min().copied();
+        let alarm = async {
+            match next {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut due: BTreeSet<ProjectId> = BTreeSet::new();
+        tokio::select! {
+            project = dirty.recv() => match project {
+                Some(project) => drop(due.insert(project)),
+                None => return,
+            },
+            () = alarm => {}
+            () = stopped(&mut stopping) => return,
+        }
+        while let Ok(project) = dirty.try_recv() {
+            due.insert(project);
+        }
+        let now = Instant::now();
+        due.extend(alarms.iter().filter(|(_, at)| **at <= now).map(|(project, _)| project.clone()));
+        for project in due {
+            alarms.remove(&project);
+            if let Some(wait) = services.advance(&project).await {
+                alarms.insert(project, Instant::now() + wait);
+            }
+        }
+    }
+}
+
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+impl Services {
+    /// Moves a project on as far as it goes now; after how long it must be looked at again at the latest.
+    async fn advance(&self, project: &ProjectId) -> Option<Duration> {
+        for _ in 0..STEPS {
+            match self.step(project).await {
+                Ok(Moved::On) => {}
+                Ok(Moved::Waits(until)) => return until,
+                Err(error) => {
+                    let error: &dyn std::error::Error = &error;
+                    tracing::error!(error, %project, "a step of the project {project} failed");
+                    return Some(RETRY);
+                }
+            }
+        }
+        Some(Duration::ZERO)
+    }
+
+    async fn step(&self, id: &ProjectId) -> Result<Moved, StoreError> {
+        let Some(rows) = self.store.project(id.as_str()).await? else { return Ok(Moved::Waits(None)) };
+        let (world, hosts) = (views::world(rows), self.host_views(Some(id)).await?);
+        let now = clock::now();
+        let step = scheduler::step(&world, &hosts, now);
+        let services: Vec<_> = world.services.iter().map(|service| service.id.clone()).collect();
+        self.remember_waits(&services, step.waits);
+        if step.changes.is_empty() {
+            return Ok(Moved::Waits(step.look_at.map(|at| until(now, at))));
+        }
+        tell(&world, &step.changes);
+        let told = touched(&world, &step.changes);
+        let writes = self.allocated(&world, &hosts, step.changes, now).await?;
+        let expected = Expected::OneOf(vec![world.project.version]);
+        match self.store.write_steps(id.clone(), expected, writes, now).await {
+            Ok(()) => {}
+            Err(StoreError::Changed(_)) => return Ok(Moved::On),
+            Err(error) => return Err(error),
+        }
+        self.hub.projects_changed([world.project.name.clone()]);
+        told.iter().for_each(|host| self.live.state_changed(host));
+        Ok(Moved::On)
+    }
+}
+
+enum Moved {
+    /// Something was done; look again.
+    On,
+    /// Nothing is to be done before something happens, or before so long.
+    Waits(Option<Duration>),
+}
+
+fn until(now: UnixMillis, at: UnixMillis) -> Duration {
+    // Rounded up, so that the next look sees the moment behind it.
+    Duration::from_millis(u64::try_from(at.0.saturating_sub(now.0)).unwrap_or(0).saturating_add(1))
+}
+
+/// The hosts that something about changed.
+fn touched(world: &ProjectWorld, changes: &[Change]) -> BTreeSet<HostId> {
+    let mut hosts = BTreeSet::new();
+    for change in changes {
+        match change {
+            Change::Add { host_id, .. } => drop(hosts.insert(host_id.clone())),
+            Change::Phase { replica_id, .. }
+            | Change::Adopt { replica_id, .. }
+            | Change::Forget(replica_id) => {
+                hosts.extend(world.replica(replica_id).map(|replica| replica.host_id.clone()));
+            }
+            // Which ports are open follows from the wanted releases.
+            Change::Item { .. } => {}
+            Change::Deployment { .. } => hosts.extend(world.hosts().into_iter().cloned()),
+        }
+    }
+    hosts
+}
+
+/// What a person would look for in the log.
+fn tell(world: &ProjectWorld, changes: &[Change]) {
+    let project = &world.project.name;
+    for change in changes {
+        if let Change::Deployment { state, reason } = change {
+            let number = world.deployment.as_ref().map_or(0, |it| it.id.0);
+            match state {
+                DeploymentState::RollingBack => {
+                    let reason = reason.as_deref().unwrap_or_default();
+                    tracing::warn!(project, number, "deployment {number} of {project} goes back: {reason}");
+                }
+                state => {
+                    let state = state.as_str();
+                    tracing::info!(project, number, "deployment {number} of {project} is {state}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What a deployment would do, worked out from what is wished and what is there.
+
+use model::hosting::{Phase, Project, Release, Service};
+use model::service::Order;
+use scheduler::{HostView, ProjectWorld, place, words};
+use store::{ProjectRows, StoreError};
+
+use super::{DeployError, Files, Services, Wish, files_of, in_order, new_project, new_release, new_service};
+use crate::clock;
+use crate::services::views;
+
+/// What a deployment would do.
+#[derive(Debug, Clone)]
+pub(crate) struct Outline {
+    /// The project as it would be.
+    pub(crate) project: Project,
+    /// Each service, those first that others depend on; those that go last.
+    pub(crate) planned: Vec<Planned>,
+    /// What somebody should look at.
+    pub(crate) warnings: Vec<String>,
+    /// Why it would not come to its end.
+    pub(crate) refusals: Vec<String>,
+}
+
+/// What a deployment would do to a service.
+#[derive(Debug, Clone)]
+pub(crate) struct Planned {
+    /// The service.
+    pub(crate) service: Service,
+    /// Whether it is a new one.
+    pub(crate) is_new_service: bool,
+    /// What it would run; none: it goes.
+    pub(crate) release: Option<Release>,
+    /// Whether that release is a new one.
+    pub(crate) is_new_release: bool,
+    /// What happens.
+    pub(crate) change: Change,
+    /// What is another, in words.
+    pub(crate) changes: Vec<String>,
+    /// Replicas before.
+    pub(crate) before: u32,
+    /// Hosts, by name.
+    pub(crate) hosts: Vec<String>,
+}
+
+/// What happens to a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It comes.
+    New,
+    /// Its replicas are replaced.
+    Changed,
+    /// Its replicas stay; there are more or fewer, or their ports are others.
+    Scaled,
+    /// Nothing.
+    Unchanged,
+    /// It goes.
+    Removed,
+}
+
+impl Change {
+    /// The word in API and CLI.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Scaled => "scaled",
+            Self::Unchanged => "unchanged",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+impl Outline {
+    /// Whether everything is as it should be already.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.planned.iter().all(|it| it.change == Change::Unchanged)
+    }
+}
+
+impl Planned {
+    /// Replicas after.
+    pub(crate) fn after(&self) -> u32 {
+        self.release.as_ref().map_or(0, |release| release.spec.scale.count())
+    }
+}
+
+impl Services {
+    /// Works out what a wish means for a project. A service that the files no longer name goes.
+    pub(super) async fn outline(
+        &self,
+        rows: Option<ProjectRows>,
+        name: &str,
+        wish: &Wish,
+        files: &Files,
+    ) -> Result<Outline, DeployError> {
+        let now = clock::now();
+        let rows = rows.map_or_else(|| new_project(name, now), Ok)?;
+        let mut project = rows.project.clone();
+        project.networks.clone_from(&wish.compose.networks);
+        project.volumes.clone_from(&wish.compose.volumes);
+        let hosts = self.host_views(Some(&project.id)).await?;
+        let world = views::world(ProjectRows { project: project.clone(), ..rows });
+        let mut planned = Vec::new();
+        for wished in in_order(&wish.compose.services) {
+            planned.push(planned_service(&world, wished, files, wish.force)?);
+        }
+        for service in &world.services {
+            let named = wish.compose.services.iter().any(|it| it.name == service.name);
+            let is_there = service.current.is_some() || world.replicas_of(&service.id).any(|it| it.stays());
+            if !named && is_there {
+                planned.push(going(&world, service));
+            }
+        }
+        let mut outline = Outline { project, planned, warnings: Vec::new(), refusals: Vec::new() };
+        outline.warnings.extend(wish.compose.warnings.iter().map(ToString::to_string));
+        outline.place(&world, &hosts);
+        Ok(outline)
+    }
+}
+
+impl Outline {
+    /// Where each service would run, and why not.
+    pub(super) fn place(&mut self, world: &ProjectWorld, hosts: &[HostView]) {
+        let mut used = std::collections::BTreeSet::new();
+        for planned in &mut self.planned {
+            let here = world.replicas_of(&planned.service.id).filter(|it| it.stays());
+            let names = here.filter_map(|it| hosts.iter().find(|view| view.host.id == it.host_id));
+            let mut names: std::collections::BTreeSet<String> =
+                names.map(|it| it.host.name.clone()).collect();
+            let grows = planned.change != Change::Unchanged && planned.after() > 0;
+            if let Some(release) = planned.release.as_ref().filter(|_| grows) {
+                let placed = place(world, &planned.service, release, hosts);
+                match placed.host.as_ref().and_then(|id| hosts.iter().find(|view| view.host.id == *id)) {
+                    Some(view) => drop(names.insert(view.host.name.clone())),
+                    None => self.refusals.push(format!("{}: {}", planned.service.name, placed.why_not())),
+                }
+            }
+            used.extend(names.iter().cloned());
+            planned.hosts = names.into_iter().collect();
+        }
+        if used.len() > 1 {
+            let names = used.into_iter().collect::<Vec<_>>().join(", ");
+            self.warnings.push(format!(
+                "the services would run on {names}: services on different hosts do not reach each other by name"
+            ));
+        }
+    }
+}
+
+fn planned_service(
+    world: &ProjectWorld,
+    wished: &model::compose::Service,
+    files: &Files,
+    force: bool,
+) -> Result<Planned, StoreError> {
+    let now = clock::now();
+    let known = world.service(&wished.name).cloned();
+    let is_new_service = known.is_none();
+    let service = known.map_or_else(|| new_service(&world.project.id, &wished.name, now), Ok)?;
+    let used = files_of(&wished.spec, files);
+    let mut release = new_release(&service.id, wished.spec.clone(), used, now)?;
+    if force {
+        release.container_hash = format!("{}-{}", release.container_hash, release.id);
+    }
+    let current = service.current.as_ref().and_then(|id| world.releases.get(id));
+    let before = current.map_or(0, |it| it.spec.scale.count());
+    let (change, changes) = match current {
+        None => (Change::New, Vec::new()),
+        Some(current) => compared(current, &release, force),
+    };
+    // A deployment that is on its way, or went back, may have left something else than the current release says.
+    let under_way =
+        world.deployment.as_ref().is_some_and(|it| it.items.iter().any(|item| item.service_id == service.id));
+    let change = if change == Change::Unchanged && under_way { Change::Scaled } else { change };
+    let kept = current.filter(|_| matches!(change, Change::Unchanged)).cloned();
+    Ok(Planned {
+        service,
+        is_new_service,
+        is_new_release: kept.is_none(),
+        release: Some(kept.unwrap_or(release)),
+        change,
+        changes,
+        before,
+        hosts: Vec::new(),
+    })
+}
+
+/// What is another between two releases.
+pub(super) fn compared(current: &Release, next: &Release, force: bool) -> (Change, Vec<String>) {
+    let mut changes = words::changes(&current.spec, &next.spec);
+    for (key, id) in &next.files {
+        if current.files.get(key).is_some_and(|was| was != id) {
+            changes.push(format!("another content of the {} {}", key.0.as_str(), key.1));
+        }
+    }
+    if force {
+        changes.push("deployed anew on request".to_owned());
+    }
+    let change = if current.container_hash != next.container_hash {
+        Change::Changed
+    } else if current.spec != next.spec {
+        Change::Scaled
+    } else {
+        Change::Unchanged
+    };
+    (change, changes)
+}
+
+fn going(world: &ProjectWorld, service: &Service) -> Planned {
+    let running = world.replicas_of(&service.id).filter(|it| it.phase != Phase::Removing).count();
+    Planned {
+        service: service.clone(),
+        is_new_service: false,
+        release: None,
+        is_new_release: false,
+        change: Change::Removed,
+        changes: Vec::new(),
+        before: u32::try_from(running).unwrap_or(u32::MAX),
+        hosts: Vec::new(),
+    }
+}
+
+/// How a service is updated, in words.
+pub(crate) fn update_words(planned: &Planned) -> String {
+    let Some(release) = &planned.release else { return "its replicas stop".to_owned() };
+    match (planned.change, release.spec.update.order) {
+        (Change::New, _) => "starts".to_owned(),
+        (Change::Unchanged, _) => "stays as it is".to_owned(),
+        (Change::Scaled, _) => "its replicas stay".to_owned(),
+        (_, Order::StartFirst) => "one replica at a time, the new one first".to_owned(),
+        (_, Order::StopFirst) => "one replica at a time, the old one stops first".to_owned(),
+    }
+}

@@ -1,0 +1,168 @@
+//! Deployments that need no files: back to an older release, to another number of replicas, and away.
+
+use model::hosting::{Deployment, Project, Release, Service};
+use model::service::{MAX_REPLICAS, Scale, ServiceSpec};
+use scheduler::ProjectWorld;
+use store::{AuditEntry, Expected, ProjectRows, ProjectWrite};
+
+use super::outline::compared;
+use super::{Change, DeployError, Outline, Planned, Services, new_release};
+use crate::clock;
+use crate::services::views;
+
+impl Services {
+    /// What going to an older release would do; the one before the current one if none is named.
+    pub(crate) async fn plan_rollback(
+        &self,
+        project: &str,
+        service: &str,
+        to: Option<u32>,
+    ) -> Result<Outline, DeployError> {
+        let (world, service) = self.find(project, service).await?;
+        let current = service.current.as_ref().and_then(|id| world.releases.get(id));
+        let releases = self.store.releases(service.id.clone(), 1000).await?;
+        let target = match (to, current) {
+            (Some(number), _) => releases.into_iter().find(|it| it.number == number),
+            (None, Some(current)) => releases.into_iter().find(|it| it.number < current.number),
+            (None, None) => releases.into_iter().next(),
+        };
+        let target = target.ok_or_else(|| {
+            let what = to.map_or_else(|| "older release".to_owned(), |number| format!("release {number}"));
+            DeployError::Unknown(format!("{project}/{} has no {what}", service.name))
+        })?;
+        let (change, changes) = current.map_or((Change::New, Vec::new()), |it| compared(it, &target, false));
+        let planned = planned(&world, &service, Some(target), false, (change, changes));
+        self.outlined(world, vec![planned]).await
+    }
+
+    /// What another number of replicas would do.
+    pub(crate) async fn plan_scale(
+        &self,
+        project: &str,
+        service: &str,
+        count: u32,
+    ) -> Result<Outline, DeployError> {
+        let (world, service) = self.find(project, service).await?;
+        let current = service.current.as_ref().and_then(|id| world.releases.get(id));
+        let Some(current) = current else {
+            return Err(DeployError::Unknown(format!("{project}/{} runs nothing yet", service.name)));
+        };
+        if count > MAX_REPLICAS {
+            return Err(DeployError::Input(format!("a service has at most {MAX_REPLICAS} replicas")));
+        }
+        if current.spec.scale == Scale::Singleton && count > 1 {
+            return Err(DeployError::Input(format!(
+                "{} is a singleton: there is never more than one",
+                service.name
+            )));
+        }
+        let scale = match current.spec.scale {
+            Scale::Singleton if count == 1 => Scale::Singleton,
+            Scale::Singleton | Scale::Replicas { .. } => Scale::Replicas { count },
+        };
+        let spec = ServiceSpec { scale, ..current.spec.clone() };
+        let mut release = new_release(&service.id, spec, current.files.clone(), clock::now())?;
+        release.container_hash.clone_from(&current.container_hash);
+        let change = compared(current, &release, false);
+        let planned = planned(&world, &service, Some(release), true, change);
+        self.outlined(world, vec![planned]).await
+    }
+
+    /// What removing a service would do, or all services of a project.
+    pub(crate) async fn plan_removal(
+        &self,
+        project: &str,
+        service: Option<&str>,
+    ) -> Result<Outline, DeployError> {
+        let rows = self.store.project(project).await?;
+        let rows = rows.ok_or_else(|| DeployError::Unknown(format!("there is no project {project}")))?;
+        let world = views::world(rows);
+        if let Some(name) = service {
+            world.service(name).ok_or_else(|| no_service(project, name))?;
+        }
+        let going = world.services.iter().filter(|it| service.is_none_or(|name| name == it.name));
+        let planned =
+            going.map(|it| planned(&world, it, None, false, (Change::Removed, Vec::new()))).collect();
+        self.outlined(world, planned).await
+    }
+
+    /// Begins what was outlined; `None` when there is nothing to do.
+    pub(crate) async fn begin_outlined(
+        &self,
+        outline: &Outline,
+        author: &str,
+        message: &str,
+        entry: &AuditEntry,
+    ) -> Result<Option<Deployment>, DeployError> {
+        if !outline.refusals.is_empty() {
+            return Err(DeployError::Refused(outline.refusals.clone()));
+        }
+        if outline.is_nothing() {
+            return Ok(None);
+        }
+        self.begin(outline, None, author, message, entry).await.map(Some)
+    }
+
+    /// Marks the volumes of a project to go with all that is in them, once nothing uses them any more.
+    pub(crate) async fn doom_volumes(
+        &self,
+        rows: &ProjectRows,
+        entry: &AuditEntry,
+    ) -> Result<(), DeployError> {
+        let doomed: Vec<_> = rows.volumes.iter().map(|it| ProjectWrite::Doom(it.id.clone())).collect();
+        if doomed.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = rows.volumes.iter().map(|it| it.spec.name.as_str()).collect();
+        tracing::warn!(user = %entry.actor.name, "the volumes {} of {} are to go", names.join(", "), rows.project.name);
+        self.store.write_steps(rows.project.id.clone(), Expected::Any, doomed, clock::now()).await?;
+        rows.volumes.iter().for_each(|it| self.live.state_changed(&it.host_id));
+        Ok(())
+    }
+
+    async fn find(&self, project: &str, service: &str) -> Result<(ProjectWorld, Service), DeployError> {
+        let rows = self.store.project(project).await?.ok_or_else(|| no_service(project, service))?;
+        let world = views::world(rows);
+        let found = world.service(service).cloned().ok_or_else(|| no_service(project, service))?;
+        Ok((world, found))
+    }
+
+    async fn outlined(&self, world: ProjectWorld, planned: Vec<Planned>) -> Result<Outline, DeployError> {
+        let hosts = self.host_views(Some(&world.project.id)).await?;
+        let project: Project = world.project.clone();
+        let mut outline = Outline { project, planned, warnings: Vec::new(), refusals: Vec::new() };
+        if let Some(deployment) = &world.deployment {
+            let (number, state) = (deployment.id.0, deployment.state.as_str());
+            outline.refusals.push(format!(
+                "deployment {number} of {} is {state}: wait for its end, or abort it: muster deployments abort {number}",
+                outline.project.name
+            ));
+        }
+        outline.place(&world, &hosts);
+        Ok(outline)
+    }
+}
+
+fn no_service(project: &str, service: &str) -> DeployError {
+    DeployError::Unknown(format!("there is no service {project}/{service}"))
+}
+
+fn planned(
+    world: &ProjectWorld,
+    service: &Service,
+    release: Option<Release>,
+    is_new_release: bool,
+    (change, changes): (Change, Vec<String>),
+) -> Planned {
+    let current = service.current.as_ref().and_then(|id| world.releases.get(id));
+    Planned {
+        service: service.clone(),
+        is_new_service: false,
+        release,
+        is_new_release,
+        change,
+        changes,
+        before: current.map_or(0, |it| it.spec.scale.count()),
+        hosts: Vec::new(),
+    }
+}

@@ -1,0 +1,95 @@
+//! What a host is told now: read from the store, with secrets opened, and never kept longer than it takes to send it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use host_proto::desired::RegistryAuth;
+use host_proto::id::{FileId, HostId};
+use host_proto::{DesiredState, Secret};
+use model::hosting::FileKind;
+use scheduler::{FileContent, HostWorld, ProjectWorld, desired_state};
+use sha2::{Digest, Sha256};
+use store::StoreError;
+
+use super::{Services, files, views};
+
+impl Services {
+    /// The desired state of a host with its hashes; its generation is the caller's to set. `None`: there is no such host.
+    pub(crate) async fn desired(&self, id: &HostId) -> Result<Option<DesiredState>, StoreError> {
+        let Some(host) = self.store.host(id.as_str()).await? else { return Ok(None) };
+        let rows = self.store.projects_on(id.clone()).await?;
+        let projects: Vec<ProjectWorld> = rows.into_iter().map(views::world).collect();
+        let files = self.contents(id, &projects).await?;
+        let registries = self.credentials().await?;
+        let epoch = self.epoch();
+        let mut state = desired_state(&HostWorld {
+            host: &host,
+            epoch: &epoch,
+            generation: host.generation,
+            projects: &projects,
+            files: &files,
+            registries: &registries,
+            unknown: self.live.look(id).unknown,
+        });
+        state.section_hashes = state.compute_hashes().map_err(|_| StoreError::Corrupt("desired state"))?;
+        Ok(Some(state))
+    }
+
+    /// The contents of the files that replicas on a host see.
+    async fn contents(
+        &self,
+        host: &HostId,
+        projects: &[ProjectWorld],
+    ) -> Result<BTreeMap<FileId, FileContent>, StoreError> {
+        let mut wanted = BTreeSet::new();
+        for project in projects {
+            for replica in project.replicas.iter().filter(|it| it.host_id == *host) {
+                wanted.extend(
+                    project.release_of(replica).into_iter().flat_map(|it| it.files.values().cloned()),
+                );
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut contents = BTreeMap::new();
+        for (id, kind, sealed) in self.store.file_contents(wanted).await? {
+            match self.sealer.open(&files::sealed_as(&id), &sealed) {
+                Ok(bytes) => {
+                    let content = FileContent {
+                        sha256: hex::encode(Sha256::digest(bytes.as_slice())),
+                        size_bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+                        b64: Secret::new(STANDARD.encode(bytes.as_slice())),
+                        secret: kind == FileKind::Secret,
+                    };
+                    contents.insert(id, content);
+                }
+                Err(error) => {
+                    let error: &dyn std::error::Error = &error;
+                    tracing::error!(error, file = %id, "the file {id} of a project cannot be opened");
+                }
+            }
+        }
+        Ok(contents)
+    }
+
+    async fn credentials(&self) -> Result<Vec<RegistryAuth>, StoreError> {
+        let mut all = Vec::new();
+        for (credential, sealed) in self.store.registries().await? {
+            let opened = self.sealer.open(&files::registry_sealed_as(&credential.registry), &sealed);
+            match opened.map(|bytes| String::from_utf8_lossy(bytes.as_slice()).into_owned()) {
+                Ok(password) => all.push(RegistryAuth {
+                    registry: credential.registry,
+                    username: credential.username,
+                    password: Secret::new(password),
+                }),
+                Err(error) => {
+                    let (registry, error): (_, &dyn std::error::Error) = (&credential.registry, &error);
+                    tracing::error!(error, registry, "the credential for {registry} cannot be opened");
+                }
+            }
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,50 @@
+//! What decisions look at: stored rows and the hosts as they are now, as `scheduler` wants them.
+
+use std::collections::BTreeMap;
+
+use host_proto::desired::Protocol;
+use host_proto::id::ProjectId;
+use scheduler::{HostView, ProjectWorld};
+use store::{ProjectRows, StoreError};
+
+use super::Services;
+
+/// A project as decisions see it.
+pub(crate) fn world(rows: ProjectRows) -> ProjectWorld {
+    let ProjectRows { project, services, releases, replicas, networks, volumes, deployment } = rows;
+    ProjectWorld { project, services, releases, replicas, networks, volumes, deployment }
+}
+
+impl Services {
+    /// Every host, with what other projects have on it.
+    pub(crate) async fn host_views(&self, project: Option<&ProjectId>) -> Result<Vec<HostView>, StoreError> {
+        let hosts = self.store.hosts().await?;
+        let counts = self.store.replica_counts().await?;
+        let used = self.store.ports_in_use().await?;
+        let views = hosts.into_iter().map(|host| {
+            let mut ports = BTreeMap::new();
+            for other in used.iter().filter(|it| it.host_id == host.id && Some(&it.project_id) != project) {
+                for port in &other.spec.ports {
+                    ports.insert((port.host, protocol(port.protocol)), other.service.clone());
+                }
+            }
+            let live = self.live.look(&host.id);
+            HostView {
+                online: live.online,
+                replicas: counts.get(&host.id).copied().unwrap_or(0),
+                ports,
+                foreign_ports: live.foreign_ports,
+                items: live.items,
+                host,
+            }
+        });
+        Ok(views.collect())
+    }
+}
+
+fn protocol(protocol: model::service::Protocol) -> Protocol {
+    match protocol {
+        model::service::Protocol::Tcp => Protocol::Tcp,
+        model::service::Protocol::Udp => Protocol::Udp,
+    }
+}
