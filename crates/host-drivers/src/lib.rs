@@ -2,5 +2,8 @@
 //! It observes and does what `reconcile` decides; it decides nothing.
 
 pub mod docker;
+pub mod facts;
 pub mod files;
 pub mod hands;
+pub mod health;
+pub mod metrics;

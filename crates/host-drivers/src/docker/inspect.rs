@@ -45,8 +45,8 @@ fn failed(container: &Container, details: &Details) -> bool {
 fn details(found: ContainerInspectResponse) -> Details {
     let state = found.state.unwrap_or_default();
     let never = |time: &String| time.starts_with("0001-");
-    // The exit code of one that runs is that of its last end, or zero.
-    let running = state.running.unwrap_or_default();
+    // One that is started again and again "runs" for the engine also while it waits for its turn.
+    let running = state.running.unwrap_or_default() && !state.restarting.unwrap_or_default();
     let check = state.health.and_then(|health| {
         let last = health.log?.pop()?;
         let output = last.output.unwrap_or_default();

@@ -51,8 +51,12 @@ pub struct Filter {
 }
 
 impl Filter {
+    fn wants_stream(&self, stream: LogStream) -> bool {
+        self.streams.is_empty() || self.streams.contains(&stream)
+    }
+
     fn wants(&self, line: &LogLine) -> bool {
-        let stream = self.streams.is_empty() || self.streams.contains(&line.stream);
+        let stream = self.wants_stream(line.stream);
         let text = self
             .contains
             .as_ref()
@@ -82,7 +86,7 @@ impl Engine {
         // The engine finds the last lines by itself when nothing else is to be looked for.
         let simple = !from_front && filter.contains.is_none() && query.until_us.is_none();
         let tail = if simple { limit.to_string() } else { "all".to_owned() };
-        let mut frames = self.frames(container, false, query.since_us, &tail);
+        let mut frames = self.frames(container, &filter, false, query.since_us, &tail);
         let mut kept = Kept { lines: VecDeque::new(), bytes: 0, limit, from_front, truncated: None };
         while let Some(frame) = frames.next().await {
             for line in frame::lines(id, frame.map_err(|error| of("logs", error))?) {
@@ -99,7 +103,7 @@ impl Engine {
     /// The last lines of a container, as text.
     pub(crate) async fn last_lines(&self, container: &str, count: usize) -> Option<Vec<String>> {
         let all = async {
-            let mut frames = self.frames(container, false, None, &count.to_string());
+            let mut frames = self.frames(container, &Filter::default(), false, None, &count.to_string());
             let mut lines = VecDeque::new();
             while let Some(Ok(frame)) = frames.next().await {
                 lines.push_back(frame::text(frame));
@@ -112,13 +116,20 @@ impl Engine {
         tokio::time::timeout(LAST, all).await.ok()
     }
 
-    /// The log of a container from a second on, with times.
-    fn frames(&self, container: &str, follow: bool, since_us: Option<u64>, tail: &str) -> Frames {
+    /// The log of a container from a second on, with times. Only the streams of a filter count for `tail`.
+    fn frames(
+        &self,
+        container: &str,
+        filter: &Filter,
+        follow: bool,
+        since_us: Option<u64>,
+        tail: &str,
+    ) -> Frames {
         let since = since_us.and_then(|us| i32::try_from(us / 1_000_000).ok()).unwrap_or_default();
         let options = LogsOptions {
             follow,
-            stdout: true,
-            stderr: true,
+            stdout: filter.wants_stream(LogStream::Out),
+            stderr: filter.wants_stream(LogStream::Err),
             since,
             until: 0,
             timestamps: true,

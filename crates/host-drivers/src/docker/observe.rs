@@ -111,7 +111,12 @@ impl Observer {
                 }
             }
             // Gone meanwhile, or the engine is slow: the list says enough.
-            if let Ok(details) = self.engine.details(container).await {
+            if let Ok(mut details) = self.engine.details(container).await {
+                if details.restarts > 0 && details.exit_code.is_none() {
+                    // It runs again; how it ended the last time is worth knowing all the same.
+                    details.exit_code =
+                        self.looks.get(&container.id).and_then(|(_, before)| before.exit_code);
+                }
                 container.details = Some(details.clone());
                 self.looks.insert(container.id.clone(), (key, details));
             }

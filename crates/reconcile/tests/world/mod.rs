@@ -15,6 +15,7 @@ use reconcile::{
 use serde_json::json;
 
 /// A host and what is wanted of it.
+#[derive(Debug)]
 pub(crate) struct World {
     pub(crate) desired: DesiredState,
     pub(crate) actual: Actual,

@@ -89,7 +89,8 @@ impl Follower {
         let again = self.place.at_last > 0;
         let tail = if again { "all".to_owned() } else { self.tail.to_string() };
         self.place.to_skip = self.place.at_last;
-        self.frames = Some(self.engine.frames(&self.container, true, self.place.last_us, &tail));
+        self.frames =
+            Some(self.engine.frames(&self.container, &self.filter, true, self.place.last_us, &tail));
     }
 
     /// Only an engine that says so makes a container gone (R29).
