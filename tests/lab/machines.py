@@ -9,6 +9,7 @@ import os
 import pathlib
 import shutil
 import signal
+import stat
 import subprocess
 import time
 import uuid
@@ -171,12 +172,17 @@ class Host:
         for path in OWN:
             for part in ("upper", "work"):
                 (self.folder / f"disk{path}" / part).mkdir(parents=True, exist_ok=True)
-        for folder in (self.folder / "disk" / "docker", self.folder / "log", self.path("/etc/docker"), self.path("/etc/systemd")):
-            folder.mkdir(parents=True, exist_ok=True)
-        units = self.path("/etc/systemd/system")
-        if not units.exists():
-            units.mkdir()
-            os.setxattr(units, "trusted.overlay.opaque", b"y")  # nothing of what is enabled on the machine
+        for folder in (self.folder / "disk" / "docker", self.folder / "log"):
+            folder.mkdir(exist_ok=True)
+        if not self.path("/etc/docker").exists():
+            # Nothing of the machine's own engine, its key among it, or of what is enabled there.
+            for folder in ("/etc/docker", "/etc/systemd/system"):
+                self.path(folder).mkdir(parents=True)
+                os.setxattr(self.path(folder), "trusted.overlay.opaque", b"y")
+            # A machine that is a host itself: its identity and its agent are taken away.
+            for path in filter(os.path.exists, ("/etc/5050", "/usr/local/bin/muster")):
+                self.path(path).parent.mkdir(parents=True, exist_ok=True)
+                os.mknod(self.path(path), stat.S_IFCHR, os.makedev(0, 0))
             self.write_unit("booted", BOOTED)
         if not self.path("/etc/machine-id").exists():
             neighbours = "".join(f"{NET}.{n} h{n}\n" for n in range(1, 31))
