@@ -24,6 +24,7 @@ pub fn read(docker: Option<DockerFacts>, data: &Path) -> Facts {
     Facts {
         hostname: line("/proc/sys/kernel/hostname"),
         kernel: line("/proc/sys/kernel/osrelease"),
+        arch: std::env::consts::ARCH.to_owned(),
         os_release: os_release(&fs::read_to_string("/etc/os-release").unwrap_or_default()),
         cpu_count: std::thread::available_parallelism()
             .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),

@@ -33,17 +33,23 @@ async fn req_3_lines_are_read_by_number_time_stream_and_text() {
     let read = async |query: LogsQuery| -> Vec<LogLine> {
         engine.read_logs(&container.replica_id, &container.id, &query).await.unwrap().lines
     };
-    let mut last = read(query(1)).await;
-    for _ in 0..100 {
-        if last.first().is_some_and(|line| line.text.as_deref() == Some("last")) {
-            break;
-        }
+    // Two streams are two pipes: nobody says which comes first.
+    let errors_only = || LogsQuery { streams: vec![LogStream::Err], ..query(10) };
+    let printed = async || {
+        let lines = read(LogsQuery { streams: vec![LogStream::Out], ..query(1) }).await;
+        let last = lines.first().is_some_and(|line| line.text.as_deref() == Some("last"));
+        last && !read(errors_only()).await.is_empty()
+    };
+    let mut tries = 0;
+    while !printed().await {
+        tries += 1;
+        assert!(tries < 200, "never printed");
         tokio::time::sleep(Duration::from_millis(50)).await;
-        last = read(query(1)).await;
     }
+    let last = read(LogsQuery { streams: vec![LogStream::Out], ..query(1) }).await;
     assert_eq!(last[0].text.as_deref(), Some("last"));
     assert!(last[0].ts_us > 1_600_000_000_000_000);
-    let errors = read(LogsQuery { streams: vec![LogStream::Err], ..query(10) }).await;
+    let errors = read(errors_only()).await;
     assert_eq!(errors.iter().map(|line| line.text.clone().unwrap()).collect::<Vec<_>>(), ["oops"]);
     let found = read(LogsQuery { contains: Some("out 2".to_owned()), ..query(3) }).await;
     assert_eq!(
