@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::metadata::{Graph, Need};
 
 /// Crates that only think: time and chance come in as arguments, and nothing goes out but return values.
-pub(crate) const PURE: &[&str] = &["opamp-proto", "model"];
+pub(crate) const PURE: &[&str] = &["opamp-proto", "host-proto", "reconcile", "scheduler", "model"];
 
 /// What must not end up in a pure crate, whoever brings it.
 const IMPURE: &[(&str, &str)] = &[
@@ -36,13 +36,13 @@ const HOMES: &[Home] = &[
     Home { dependency: "tower-http", crates: &["control-plane"], why: "the API lives in control-plane" },
     Home {
         dependency: "hyper",
-        crates: &["opamp-client", "opamp-server", "control-plane"],
-        why: "HTTP is spoken by the protocol's shells and by control-plane",
+        crates: &["opamp-client", "opamp-server", "host-agent", "control-plane"],
+        why: "HTTP is spoken by the protocols' shells and by control-plane",
     },
     Home {
         dependency: "yawc",
-        crates: &["opamp-client", "opamp-server", "muster", "testkit"],
-        why: "WebSocket is spoken by the protocol's shells, the load harness and test peers",
+        crates: &["opamp-client", "opamp-server", "host-agent", "control-plane", "muster", "testkit"],
+        why: "WebSocket is spoken by the protocols' shells, the load harness and test peers",
     },
     Home { dependency: "reqwest", crates: &["api"], why: "the typed client lives in api" },
     Home { dependency: "clap", crates: &["muster"], why: "the command line lives in muster" },

@@ -19,7 +19,7 @@ use super::pause::{self, LastWords, Next};
 use super::{Away, Event, Failure, Input, Output, WhichToken};
 use crate::frame::Frame;
 use crate::generation::Mark;
-use crate::limits::{SILENCE, STABLE_AFTER};
+use crate::limits::STABLE_AFTER;
 use crate::liveness::{Due, Liveness};
 use crate::message::{CloseCode, Goodbye, Hello, Intervals, ProtocolVersion, ToServer};
 use crate::moment::Moment;
@@ -311,7 +311,7 @@ impl Session {
                 self.outbox.push(Frame::plain(ToServer::Ping(ping)));
             }
             Due::Dead => {
-                let text = format!("nothing was heard for {} seconds", SILENCE.as_secs());
+                let text = "nothing was heard of the server for too long".to_owned();
                 return self.leave(now, CloseCode::IdleTimeout, text);
             }
         }

@@ -40,6 +40,10 @@ pub(crate) struct Control {
     pub(crate) outputs: Vec<Output>,
     pub(crate) settings: Settings,
     pub(crate) messages: usize,
+    /// A test gives a state that cannot be sent.
+    pub(crate) expects_refusal: bool,
+    /// The socket takes what is sent and never says so.
+    pub(crate) holds_writes: bool,
     /// The state is the same but for its number.
     connections: BTreeMap<u32, Connection>,
     admission: Admission,
@@ -67,6 +71,8 @@ impl Control {
             outputs: Vec::new(),
             settings: Settings { features: vec!["logs".to_owned()], ..Settings::default() },
             messages: 0,
+            expects_refusal: false,
+            holds_writes: false,
             connections: BTreeMap::new(),
             admission: Admission::default(),
             current: None,
@@ -162,7 +168,9 @@ impl Control {
         match &output {
             Output::Send(text) => {
                 self.wires.push_back((pipe, Wire::Text(text.clone())));
-                self.input(now, pipe, Input::Sent);
+                if !self.holds_writes {
+                    self.input(now, pipe, Input::Sent);
+                }
                 return;
             }
             Output::Ping => return self.wires.push_back((pipe, Wire::Ping)),
@@ -190,7 +198,7 @@ impl Control {
                     self.probed(now, newcomer, *alive);
                 }
             }
-            Output::NotSent { reason } => panic!("{reason}"),
+            Output::NotSent { reason } => assert!(self.expects_refusal, "{reason}"),
             Output::Message(frame) => {
                 self.messages += 1;
                 assert!(!matches!(frame.body, ToServer::Hello(_) | ToServer::Ping(_)));
@@ -292,5 +300,18 @@ impl Control {
         state.generation = plan.above.max(self.store.mark.generation) + 1;
         self.store.mark.generation = state.generation;
         self.input(now, pipe, Input::Desired(Box::new(state)));
+    }
+}
+
+/// For tests that drive a server's session alone.
+pub(crate) fn welcome() -> Welcome {
+    Welcome {
+        session_id: "ses_1".parse().expect("an id"),
+        session_secret: Secret::new("secret"),
+        time_at: "2026-01-01T00:00:00Z".to_owned(),
+        notice: None,
+        reconnect_spread: Duration::ZERO,
+        stored: Mark::new("epoch-1", 0),
+        token_age: Duration::ZERO,
     }
 }

@@ -197,6 +197,11 @@ impl Host {
         self.session.handle(now, Input::Send(Box::new(frame)));
     }
 
+    /// A hello as it travels.
+    pub(crate) fn greeting(&self) -> String {
+        Frame::plain(ToServer::Hello(Box::new(self.hello()))).encode().expect("it can be written")
+    }
+
     fn hello(&self) -> Hello {
         Hello {
             protocol: ProtocolVersion::CURRENT,

@@ -8,6 +8,7 @@ mod chaos;
 mod connect;
 mod control;
 mod host;
+mod queue;
 mod state;
 mod token;
 mod world;
