@@ -152,6 +152,8 @@ CREATE TABLE deployment_item (
     PRIMARY KEY (deployment_id, place)
 ) WITHOUT ROWID;
 
+CREATE INDEX deployment_item_by_service ON deployment_item (service_id);
+
 -- Secrets and configurations of projects, every version; the contents are sealed like other secrets.
 CREATE TABLE project_file (
     id         TEXT    PRIMARY KEY,

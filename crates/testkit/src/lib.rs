@@ -1,7 +1,7 @@
 //! For tests only: peers that do exactly what they are told, also what no library would do.
 //!
 //! [`raw`] is a client on bare sockets, for tests of servers; [`Obedient`] is an agent on it and [`Operator`] somebody
-//! at the API. [`FakeServer`] is a server on bare sockets, for
+//! at the API; [`SimHost`] is a host without an engine. [`FakeServer`] is a server on bare sockets, for
 //! tests of clients, and [`Peer`] one of its connections, with HTTP and WebSocket written by hand.
 
 #![allow(
@@ -18,6 +18,7 @@ pub mod obedient;
 pub mod operator;
 pub mod peer;
 pub mod raw;
+pub mod sim_host;
 pub mod websocket;
 
 pub use certificates::Authority;
@@ -26,4 +27,5 @@ pub use fake_server::FakeServer;
 pub use obedient::Obedient;
 pub use operator::Operator;
 pub use peer::{Peer, Request};
+pub use sim_host::{Fate, Machine, Opening, SimHost};
 pub use websocket::{Frame, opcode};

@@ -12,6 +12,7 @@ mod console;
 mod enrolment;
 mod events;
 mod fleet;
+mod hosts;
 mod idempotency;
 mod inventory;
 mod labels;

@@ -140,6 +140,18 @@ impl Store {
         .await
     }
 
+    /// The releases of a service that a deployment brought to its end: those that worked once.
+    pub async fn good_releases(&self, service: ServiceId) -> Result<BTreeSet<ReleaseId>, StoreError> {
+        self.read(move |reader| {
+            let sql = "SELECT DISTINCT i.to_release FROM deployment_item i JOIN deployment d ON d.id = i.deployment_id
+                       WHERE i.service_id = ?1 AND d.state = 'done' AND i.to_release IS NOT NULL";
+            let mut statement = reader.conn.prepare_cached(sql)?;
+            let ids = json::rows(&mut statement, [service.as_str()], |row| json::parsed(row, 0, "release id"))?;
+            Ok(ids.into_iter().collect())
+        })
+        .await
+    }
+
     /// The newest deployments of a project, or of all; before this number.
     pub async fn deployments(
         &self,

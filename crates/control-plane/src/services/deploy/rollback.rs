@@ -11,7 +11,7 @@ use crate::clock;
 use crate::services::views;
 
 impl Services {
-    /// What going to an older release would do; the one before the current one if none is named.
+    /// What going to an older release would do; if none is named, the last one before the current one that worked.
     pub(crate) async fn plan_rollback(
         &self,
         project: &str,
@@ -23,12 +23,19 @@ impl Services {
         let releases = self.store.releases(service.id.clone(), 1000).await?;
         let target = match (to, current) {
             (Some(number), _) => releases.into_iter().find(|it| it.number == number),
-            (None, Some(current)) => releases.into_iter().find(|it| it.number < current.number),
-            (None, None) => releases.into_iter().next(),
+            (None, current) => {
+                let good = self.store.good_releases(service.id.clone()).await?;
+                let before = current.map_or(u32::MAX, |current| current.number);
+                releases.into_iter().find(|it| it.number < before && good.contains(&it.id))
+            }
         };
         let target = target.ok_or_else(|| {
-            let what = to.map_or_else(|| "older release".to_owned(), |number| format!("release {number}"));
-            DeployError::Unknown(format!("{project}/{} has no {what}", service.name))
+            let what = to
+                .map_or_else(|| "older release that worked".to_owned(), |number| format!("release {number}"));
+            let name = &service.name;
+            DeployError::Unknown(format!(
+                "{project}/{name} has no {what}: muster services releases {project}/{name}"
+            ))
         })?;
         let (change, changes) = current.map_or((Change::New, Vec::new()), |it| compared(it, &target, false));
         let planned = planned(&world, &service, Some(target), false, (change, changes));
