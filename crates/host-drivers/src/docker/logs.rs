@@ -83,8 +83,10 @@ impl Engine {
         let limit = usize::try_from(query.limit.min(LOG_QUERY_LINES)).unwrap_or(usize::MAX);
         let filter = Filter { contains: query.contains.clone(), streams: query.streams.clone() };
         let from_front = query.direction == Direction::Forward;
-        // The engine finds the last lines by itself when nothing else is to be looked for.
-        let simple = !from_front && filter.contains.is_none() && query.until_us.is_none();
+        // The engine finds the last lines by itself when nothing else is to be looked for; it counts those of both streams,
+        // whichever are asked for.
+        let all_text = filter.contains.is_none() && filter.streams.is_empty();
+        let simple = !from_front && all_text && query.until_us.is_none();
         let tail = if simple { limit.to_string() } else { "all".to_owned() };
         let mut frames = self.frames(container, &filter, false, query.since_us, &tail);
         let mut kept = Kept { lines: VecDeque::new(), bytes: 0, limit, from_front, truncated: None };
@@ -116,7 +118,7 @@ impl Engine {
         tokio::time::timeout(LAST, all).await.ok()
     }
 
-    /// The log of a container from a second on, with times. Only the streams of a filter count for `tail`.
+    /// The log of a container from a second on, with times. `tail` counts lines of both streams.
     fn frames(
         &self,
         container: &str,

@@ -56,7 +56,8 @@ async fn req_3_lines_are_read_by_number_time_stream_and_text() {
         found.iter().map(|line| line.text.clone().unwrap()).collect::<Vec<_>>(),
         ["out 27", "out 28", "out 29"]
     );
-    let first = read(LogsQuery { direction: Direction::Forward, ..query(2) }).await;
+    let first =
+        read(LogsQuery { direction: Direction::Forward, streams: vec![LogStream::Out], ..query(2) }).await;
     assert_eq!(first.iter().map(|line| line.text.clone().unwrap()).collect::<Vec<_>>(), ["out 1", "out 2"]);
     let until = read(LogsQuery { until_us: Some(first[1].ts_us), ..query(50) }).await;
     assert!(until.len() >= 2 && until.iter().all(|line| line.ts_us <= first[1].ts_us));

@@ -62,7 +62,7 @@ impl Fake {
         self.shared.answers.lock().unwrap().insert(path.to_owned(), answer);
     }
 
-    /// What was asked, as `METHOD /path?query`.
+    /// What was asked, as `METHOD /path?query`, with the credential for a registry if there was one.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.shared.asked.lock().unwrap().clone()
     }
@@ -91,7 +91,9 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>) {
 async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Dropped> {
     let method = request.method().clone();
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    shared.asked.lock().unwrap().push(format!("{method} {path}"));
+    let auth = request.headers().get("X-Registry-Auth").and_then(|value| value.to_str().ok());
+    let auth = auth.map(|value| format!(" auth={value}")).unwrap_or_default();
+    shared.asked.lock().unwrap().push(format!("{method} {path}{auth}"));
     let wanted = format!("{method} {}", request.uri().path());
     let found = shared
         .answers

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use engine::{Answer, Fake};
 use host_drivers::docker::{Engine, EngineOptions, FilePlaces, Look, Observer, events};
 use host_proto::DesiredState;
@@ -192,6 +194,53 @@ async fn r37_a_stream_of_events_that_ends_is_opened_again_and_everything_is_list
     assert!(silent.reopened, "a stream that says nothing is no reason to wait with the first list");
     drop(heard);
     tokio::time::timeout(Duration::from_secs(10), watch).await.expect("an end").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r44_an_image_is_pulled_by_digest_with_the_credential_of_its_registry_alone() {
+    let fake = healthy(Vec::new());
+    let lines = r#"{"status":"Pulling from app","id":"latest"}
+{"status":"Downloading","progressDetail":{"current":1,"total":9},"id":"ab"}
+{"status":"Digest: sha256:cd"}
+"#;
+    fake.on("POST /v1.41/images/create", Answer::Text(200, lines.to_owned()));
+    let engine = connect(&fake).await.unwrap();
+    let auth =
+        |registry: &str| json!({"registry": registry, "username": "u", "password": format!("of {registry}")});
+    let registry = json!({"auth": [auth("other.example"), auth("r.example:5000")]});
+    let registry = serde_json::from_value(registry).unwrap();
+    let mut said = Vec::new();
+    engine.pull("r.example:5000/app@sha256:cd", &registry, |line| said.push(line.to_owned())).await.unwrap();
+    assert_eq!(said, ["latest: Pulling from app", "Digest: sha256:cd"]);
+    engine.pull("elsewhere.example/app:2", &registry, |_| {}).await.unwrap();
+    let asked: Vec<String> = fake.asked().into_iter().filter(|line| line.contains("images/create")).collect();
+    assert!(
+        asked[0].contains("fromImage=r.example%3A5000%2Fapp&") && asked[0].contains("tag=sha256%3Acd"),
+        "{asked:?}"
+    );
+    assert!(asked[0].contains(" auth=") && !asked[1].contains(" auth="), "{asked:?}");
+    let sent = asked[0].split(" auth=").nth(1).unwrap();
+    let sent: Value = serde_json::from_slice(&STANDARD.decode(sent).unwrap()).unwrap();
+    assert_eq!((&sent["username"], &sent["password"]), (&json!("u"), &json!("of r.example:5000")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_in_the_middle_of_a_pull_is_an_error_in_the_registrys_words() {
+    let fake = healthy(Vec::new());
+    let error = r#"{"status":"Pulling from app","id":"latest"}
+{"errorDetail":{"message":"toomanyrequests: slow down"},"error":"toomanyrequests: slow down"}
+"#;
+    let refused = json!({"message": "pull access denied for app"});
+    let cases = [
+        (Answer::Text(200, error.to_owned()), "pull: toomanyrequests: slow down"),
+        (Answer::json(404, &refused), "pull: pull access denied for app"),
+    ];
+    for (answer, expected) in cases {
+        fake.on("POST /v1.41/images/create", answer);
+        let engine = connect(&fake).await.unwrap();
+        let trouble = engine.pull("app:1", &Default::default(), |_| {}).await.unwrap_err();
+        assert_eq!((trouble.text.as_str(), trouble.kind), (expected, TroubleKind::Retry));
+    }
 }
 
 /// Not a benchmark: it prints what a pass costs, and fails only when that is far off.

@@ -1,6 +1,7 @@
 //! Following a log. The engine's own following stops at a rotation, at a truncation and when it starts again; so the log is
 //! opened anew after a silence and after every end, and what was seen already is left out (R45).
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ impl Follower {
         (tail, since_us): (u32, Option<u64>),
         filter: Filter,
     ) -> Self {
-        let place = Place { last_us: since_us, at_last: 0, to_skip: 0 };
+        let place = Place::from(since_us);
         let tail = tail.min(LOG_TAIL_LINES);
         Self { engine, replica, container, filter, tail, frames: None, ready: Default::default(), place }
     }
@@ -88,7 +89,7 @@ impl Follower {
     fn open(&mut self) {
         let again = self.place.at_last > 0;
         let tail = if again { "all".to_owned() } else { self.tail.to_string() };
-        self.place.to_skip = self.place.at_last;
+        self.place.reopen();
         self.frames =
             Some(self.engine.frames(&self.container, &self.filter, true, self.place.last_us, &tail));
     }
@@ -103,32 +104,45 @@ impl Follower {
     }
 }
 
-/// How far a log was read. A log is in order of time, so a time and the number of lines with just that time say it.
+/// How far a log was read. A log is in order of time, so a time and the number of lines with just that time say it. Only
+/// what is read again is compared: the two streams of a container may be a moment out of order as they come.
 #[derive(Debug, Clone, Default)]
 struct Place {
     last_us: Option<u64>,
     at_last: usize,
-    to_skip: usize,
+    /// Lines before this time were seen, and so many of just this time; absent when nothing is read again.
+    again: Option<(u64, usize)>,
 }
 
 impl Place {
+    /// Begins here; nothing older is wanted.
+    fn from(since_us: Option<u64>) -> Self {
+        Self { last_us: since_us, at_last: 0, again: since_us.map(|since| (since, 0)) }
+    }
+
+    /// The log is opened anew.
+    fn reopen(&mut self) {
+        self.again = self.last_us.map(|last| (last, self.at_last));
+    }
+
     /// Whether a line was not seen yet; it is then.
     fn is_new(&mut self, ts_us: u64) -> bool {
-        let last = self.last_us.unwrap_or_default();
-        if ts_us < last {
-            return false;
-        }
-        if ts_us == last && self.at_last > 0 {
-            if self.to_skip > 0 {
-                self.to_skip -= 1;
-                return false;
+        if let Some((last, seen)) = &mut self.again {
+            match ts_us.cmp(last) {
+                Ordering::Less => return false,
+                Ordering::Equal if *seen > 0 => {
+                    *seen -= 1;
+                    return false;
+                }
+                Ordering::Equal => {}
+                Ordering::Greater => self.again = None,
             }
-            self.at_last += 1;
-            return true;
         }
-        self.last_us = Some(ts_us);
-        self.at_last = 1;
-        self.to_skip = 0;
+        match self.last_us {
+            Some(last) if ts_us < last => {}
+            Some(last) if ts_us == last => self.at_last += 1,
+            _ => (self.last_us, self.at_last) = (Some(ts_us), 1),
+        }
         true
     }
 }
@@ -139,12 +153,12 @@ mod tests {
 
     #[test]
     fn r45_what_was_seen_is_left_out_when_a_log_is_opened_anew() {
-        let mut place = Place { last_us: Some(5), ..Place::default() };
+        let mut place = Place::from(Some(5));
         let seen = |place: &mut Place, times: &[u64]| -> Vec<bool> {
             times.iter().map(|time| place.is_new(*time)).collect()
         };
-        assert_eq!(seen(&mut place, &[4, 5, 6, 7, 7]), [false, true, true, true, true]);
-        place.to_skip = place.at_last;
-        assert_eq!(seen(&mut place, &[5, 6, 7, 7, 7, 8]), [false, false, false, false, true, true]);
+        assert_eq!(seen(&mut place, &[4, 5, 6, 8, 7, 8]), [false, true, true, true, true, true]);
+        place.reopen();
+        assert_eq!(seen(&mut place, &[5, 6, 8, 7, 8, 8, 9]), [false, false, false, false, false, true, true]);
     }
 }
