@@ -2,18 +2,20 @@
 //! form an agent likes, so nothing is parsed to a tree and written again: the text keeps its shape, and only
 //! the places of secret values are replaced.
 //!
-//! `lines` reads YAML's block style, `flow` its flow style and JSON, [`names`] says which keys are secret, and
-//! `anywhere` is the net below them: what gives a secret away wherever it stands. Junk is never an error.
-//! Not found: secrets under keys that do not sound like one, and forms such as XML elements.
+//! `lines` reads YAML's block style, `flow` its flow style and JSON, `xml` tags, `directives` lines of other forms,
+//! [`names`] says which keys are secret, and `anywhere` is the net below them: what gives a secret away wherever it
+//! stands. Junk is never an error. Not found: secrets under keys that do not sound like one.
 
 use std::ops::Range;
 
 mod anywhere;
+mod directives;
 mod flow;
 mod lines;
 pub mod names;
 #[cfg(test)]
 mod tests;
+mod xml;
 
 /// What a masked value reads as. A plain scalar of YAML, so that masked YAML stays YAML.
 pub const MASK: &str = "<redacted>";
@@ -27,12 +29,28 @@ pub struct Redacted {
     pub masked: usize,
 }
 
-/// Masks the secrets of a configuration in YAML, JSON or a `key = value` form.
+/// Masks the secrets of a configuration in YAML, JSON, XML or a `key = value` form, and of any text beside them.
 pub fn redact(text: &str) -> Redacted {
+    marks(text).apply()
+}
+
+/// Masks the secrets of a file. What its type does not call YAML or JSON is also read line by line, where the first
+/// word may be a key.
+pub fn redact_file(content_type: &str, text: &str) -> Redacted {
+    let mut marks = marks(text);
+    let content_type = content_type.to_ascii_lowercase();
+    if !content_type.is_empty() && !content_type.contains("yaml") && !content_type.contains("json") {
+        directives::scan(text, &mut marks);
+    }
+    marks.apply()
+}
+
+fn marks(text: &str) -> Marks<'_> {
     let mut marks = Marks::new(text);
     lines::scan(text, &mut marks);
+    xml::scan(text, &mut marks);
     anywhere::scan(text, &mut marks);
-    marks.apply()
+    marks
 }
 
 /// The places to mask. They may overlap; a place of several lines is masked line by line.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api::agents::{AgentConfig, ConfigFile, Drift, Offered};
 use bytes::Bytes;
 use model::config::{ConfigFiles, drift};
-use model::redact::redact;
+use model::redact::redact_file;
 use model::{ConfigState, Place};
 use opamp_proto::InstanceUid;
 use opamp_proto::wire::{EffectiveConfig, Message as _};
@@ -68,7 +68,7 @@ pub(super) fn compare(
 }
 
 fn masked(file: &model::config::ConfigFile) -> ConfigFile {
-    let masked = redact(&file.body);
+    let masked = redact_file(&file.content_type, &file.body);
     ConfigFile {
         name: file.name.clone(),
         content_type: file.content_type.clone(),

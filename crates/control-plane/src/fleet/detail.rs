@@ -9,7 +9,7 @@ use api::agents::{
     RemoteConfigStatus,
 };
 use bytes::Bytes;
-use model::redact::redact;
+use model::redact::redact_file;
 use model::{AgentParts, AttributeValue, Attributes, HealthTree, RemoteConfigState};
 use opamp_proto::Part;
 use opamp_proto::wire::{self, Message};
@@ -116,10 +116,14 @@ fn config_file(name: String, file: wire::AgentConfigFile) -> ConfigFile {
     let wire::AgentConfigFile { body, content_type, role: _ } = file;
     let (body, redacted, encoding) = match std::str::from_utf8(&body) {
         Ok(text) => {
-            let masked = redact(text);
+            let masked = redact_file(&content_type, text);
             (masked.text, masked.masked > 0, "utf8")
         }
-        Err(_) => (AttributeValue::Bytes(body).to_string(), false, "base64"),
+        // A text in another encoding has secrets too. What has none that is found is shown as it is.
+        Err(_) => match redact_file(&content_type, &String::from_utf8_lossy(&body)) {
+            masked if masked.masked > 0 => (masked.text, true, "utf8"),
+            _ => (AttributeValue::Bytes(body).to_string(), false, "base64"),
+        },
     };
     ConfigFile { name, content_type, body, redacted, encoding: encoding.to_owned() }
 }

@@ -1,6 +1,8 @@
 //! The difference of two sets of files: of their lines, and of what it means to a Collector. Secrets are masked in
 //! both, and that two secrets differ is shown all the same.
 
+use crate::redact::redact_file;
+
 use super::files::{ConfigFile, ConfigFiles};
 
 mod lines;
@@ -130,8 +132,12 @@ fn files(from: &[ConfigFile], to: &[ConfigFile]) -> Vec<FileDifference> {
             (Some(_), None) => Change::Removed,
             (None, _) => Change::Added,
         };
-        let body = |file: Option<&ConfigFile>| file.map_or("", |file| file.body.as_str()).to_owned();
-        let lines = lines::lines(&body(old), &body(new));
+        let shown = |file: Option<&ConfigFile>| match file {
+            Some(file) => redact_file(&file.content_type, &file.body).text,
+            None => String::new(),
+        };
+        let (old_body, new_body) = (old.map_or("", |file| &file.body), new.map_or("", |file| &file.body));
+        let lines = lines::lines((old_body, new_body), (&shown(old), &shown(new)));
         differences.push(FileDifference { name: name.to_owned(), change, lines });
     }
     differences

@@ -1,6 +1,6 @@
 //! Values of a configuration in one line for people, secrets masked and long ones cut. It is never read back.
 
-use crate::redact::names::{Secrecy, secrecy};
+use crate::redact::names::{Secrecy, holds_headers, is_harmless_header, secrecy};
 use crate::redact::{MASK, redact};
 
 use super::tree::{Meaning, Node, Scalar, Value};
@@ -19,7 +19,8 @@ pub fn masked(path: &[&str], node: &Node) -> String {
             Secrecy::All => true,
             Secrecy::Scalar => is_scalar,
             Secrecy::None => false,
-        };
+        }
+        || above.last().is_some_and(|above| holds_headers(above) && !is_harmless_header(key));
     if is_secret && !node.is_nothing() {
         return MASK.to_owned();
     }
@@ -164,6 +165,10 @@ mod tests {
             shown("a", "[{name: Authorization, value: abc}]"),
             "[{name: Authorization, value: <redacted>}]"
         );
+        assert_eq!(shown("headers", "{x-custom: abc}"), "{x-custom: <redacted>}");
+        let root = parse("abc", 0, &mut Default::default()).unwrap().root.unwrap();
+        assert_eq!(masked(&["headers", "x-custom"], &root), MASK);
+        assert_eq!(masked(&["headers", "accept"], &root), "abc");
         assert_eq!(shown("a", "https://user:abc@host"), "https://user:<redacted>@host");
         assert_eq!(shown("a", "|\n  password: abc\n  x: y\n"), r#""password: <redacted>\nx: y\n""#);
         assert_eq!(

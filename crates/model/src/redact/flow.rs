@@ -15,6 +15,8 @@ enum Sink {
     Mask,
     /// They are masked if their neighbour turns out to name a secret: kept by the frame of this number.
     Hold(usize),
+    /// They are masked if no neighbour turns out to be a name: kept by the frame of this number.
+    Unnamed(usize),
 }
 
 /// What happens to the scalars of a whole collection.
@@ -26,6 +28,17 @@ pub(super) enum Whole {
     Mask,
     /// Their own keys decide, and the caller, who gets the places of the others.
     Hold,
+}
+
+/// What a collection is to the headers or variables that it may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// It has nothing to do with them.
+    Nothing,
+    /// A map of them, or a list of their texts or of maps with a name and a value.
+    Pairs,
+    /// One map of such a list.
+    Item,
 }
 
 /// The number of no frame: what it holds is the caller's.
@@ -49,11 +62,34 @@ struct Frame {
     names_secret: bool,
     /// Values that such a name would make secret.
     held: Vec<Range<usize>>,
+    around: Around,
+    /// One of its keys says a name.
+    named: bool,
+    /// Values that are secret if none does.
+    unnamed: Vec<Range<usize>>,
 }
 
 impl Frame {
-    fn new(is_map: bool, sink: Sink) -> Self {
-        Self { is_map, sink, last: 0..0, key: None, names_secret: false, held: Vec::new() }
+    fn new(is_map: bool, sink: Sink, around: Around) -> Self {
+        let (last, key, held, unnamed) = (0..0, None, Vec::new(), Vec::new());
+        Self { is_map, sink, last, key, names_secret: false, held, around, named: false, unnamed }
+    }
+
+    /// What a collection in this one is.
+    fn around_inner(&self, text: &str, is_map: bool) -> Around {
+        match &self.key {
+            Some(key) if names::holds_headers(&text[key.clone()]) => Around::Pairs,
+            None if self.around == Around::Pairs && !self.is_map && is_map => Around::Item,
+            _ => Around::Nothing,
+        }
+    }
+
+    /// A key of this map says a name. A header that is not known to be harmless is a secret.
+    fn name(&mut self, name: &str) {
+        self.named = true;
+        self.unnamed.clear();
+        self.names_secret |= names::is_secret(name)
+            || (self.around == Around::Item && !name.is_empty() && !names::is_harmless_header(name));
     }
 }
 
@@ -61,10 +97,11 @@ impl Frame {
 pub(super) fn scan(
     text: &str,
     start: usize,
-    whole: Whole,
+    (whole, around): (Whole, Around),
     marks: &mut Marks<'_>,
 ) -> (usize, Vec<Range<usize>>) {
-    let mut flow = Flow { text, at: start, frames: Vec::new(), deeper: 0, held: Vec::new(), marks };
+    let (frames, held) = (Vec::new(), Vec::new());
+    let mut flow = Flow { text, at: start, around, frames, deeper: 0, held, marks };
     let end = flow.run(match whole {
         Whole::Show => Sink::Show,
         Whole::Mask => Sink::Mask,
@@ -76,6 +113,8 @@ pub(super) fn scan(
 struct Flow<'t, 'm, 'x> {
     text: &'t str,
     at: usize,
+    /// What the outermost collection is.
+    around: Around,
     frames: Vec<Frame>,
     /// Brackets that are open beyond [`MAX_FRAMES`].
     deeper: usize,
@@ -142,7 +181,11 @@ impl Flow<'_, '_, '_> {
         Some(match (frame.sink, names::secrecy(key)) {
             (Sink::Mask, _) | (_, Secrecy::All) => Sink::Mask,
             (_, Secrecy::Scalar) if scalar => Sink::Mask,
+            (Sink::Show, _) if frame.around == Around::Pairs && !names::is_harmless_header(key) => Sink::Mask,
             _ if names::is_named_by_neighbour(key) => Sink::Hold(self.frames.len() - 1),
+            (Sink::Show, _) if frame.around == Around::Item && is_unknown(frame, key) => {
+                Sink::Unnamed(self.frames.len() - 1)
+            }
             (sink, _) => sink,
         })
     }
@@ -157,9 +200,14 @@ impl Flow<'_, '_, '_> {
             }
             if let Some(key) = frame.key.clone()
                 && names::names_its_neighbour(&self.text[key])
-                && names::is_secret(content)
             {
-                frame.names_secret = true;
+                frame.name(content);
+            }
+            if !frame.is_map
+                && frame.around == Around::Pairs
+                && let Some(pair) = names::value_of_pair(content)
+            {
+                return self.marks.add(place.start + pair.start..place.start + pair.end);
             }
         }
         if names::is_harmless_value(content) {
@@ -170,6 +218,9 @@ impl Flow<'_, '_, '_> {
             Sink::Mask => self.marks.add(place),
             Sink::Hold(frame) => {
                 self.frames.get_mut(frame).map_or(&mut self.held, |frame| &mut frame.held).push(place)
+            }
+            Sink::Unnamed(frame) => {
+                self.frames.get_mut(frame).map_or(&mut self.held, |frame| &mut frame.unnamed).push(place)
             }
         }
     }
@@ -190,7 +241,9 @@ impl Flow<'_, '_, '_> {
             self.deeper += 1;
         } else {
             let sink = self.sink(false).unwrap_or(outer);
-            self.frames.push(Frame::new(is_map, sink));
+            let around =
+                self.frames.last().map_or(self.around, |frame| frame.around_inner(self.text, is_map));
+            self.frames.push(Frame::new(is_map, sink, around));
         }
     }
 
@@ -201,7 +254,11 @@ impl Flow<'_, '_, '_> {
         }
         self.end_entry();
         let Some(frame) = self.frames.pop() else { return };
-        if frame.names_secret {
+        let is_unnamed = frame.around == Around::Item && !frame.named;
+        if is_unnamed {
+            frame.unnamed.into_iter().for_each(|place| self.marks.add(place));
+        }
+        if frame.names_secret || is_unnamed {
             frame.held.into_iter().for_each(|place| self.marks.add(place));
         } else if let Sink::Hold(outer) = frame.sink {
             // What an inner map did not decide is the outer map's.
@@ -231,6 +288,11 @@ impl Flow<'_, '_, '_> {
         let content = self.text.get(self.at..end).unwrap_or_default();
         self.at..self.at + content.trim_ascii_end().len()
     }
+}
+
+/// Whether a key of an item of headers is a header itself, as far as is known.
+fn is_unknown(frame: &Frame, key: &str) -> bool {
+    !frame.named && !names::names_its_neighbour(key) && !names::is_harmless_header(key)
 }
 
 fn expansion_end(bytes: &[u8], start: usize) -> usize {

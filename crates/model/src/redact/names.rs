@@ -1,5 +1,7 @@
 //! Which keys and header names carry secrets.
 
+use std::ops::Range;
+
 /// Parts of names that give a secret away, without separators and in lower case.
 const PARTS: &[&str] = &[
     "password",
@@ -37,6 +39,91 @@ const HARMLESS_ENDS: &[&str] = &[
     "expiry", "length", "count", "limit",
 ];
 
+/// Names of headers and of variables whose values are no secrets. Every other one may be: who made it up knows.
+const HARMLESS_HEADERS: &[&str] = &[
+    "accept",
+    "acceptcharset",
+    "acceptencoding",
+    "acceptlanguage",
+    "cachecontrol",
+    "connection",
+    "contentencoding",
+    "contentlanguage",
+    "contentlength",
+    "contenttype",
+    "date",
+    "expect",
+    "from",
+    "host",
+    "ifmatch",
+    "origin",
+    "pragma",
+    "referer",
+    "te",
+    "traceparent",
+    "tracestate",
+    "trailer",
+    "transferencoding",
+    "upgrade",
+    "useragent",
+    "via",
+    "xcorrelationid",
+    "xforwardedfor",
+    "xforwardedhost",
+    "xforwardedproto",
+    "xrequestid",
+    "xscopeorgid",
+    // Variables.
+    "clustername",
+    "deploymentenvironment",
+    "environment",
+    "gogc",
+    "godebug",
+    "gomaxprocs",
+    "gomemlimit",
+    "home",
+    "hostip",
+    "hostname",
+    "javahome",
+    "lang",
+    "lcall",
+    "loglevel",
+    "namespace",
+    "nodeip",
+    "nodename",
+    "k8sclustername",
+    "k8snamespacename",
+    "k8snodename",
+    "k8spodname",
+    "otelexporterotlpendpoint",
+    "otelexporterotlpprotocol",
+    "otelresourceattributes",
+    "otelservicename",
+    "path",
+    "podip",
+    "podname",
+    "podnamespace",
+    "servicename",
+    "shell",
+    "term",
+    "tz",
+    "user",
+];
+
+/// Keys below which headers or environment variables stand, beside those that end with "headers".
+const HOLDERS: &[&str] = &[
+    "header",
+    "env",
+    "envs",
+    "envvars",
+    "extraenv",
+    "extraenvvars",
+    "environment",
+    "environmentvars",
+    "environmentvariables",
+    "envvariables",
+];
+
 /// What a key's name says of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrecy {
@@ -54,8 +141,7 @@ pub fn secrecy(name: &str) -> Secrecy {
     if name.len() > 256 {
         return Secrecy::None;
     }
-    let mut plain: String =
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let mut plain = plain(name);
     if WHOLE.contains(&plain.as_str()) {
         return Secrecy::Scalar;
     }
@@ -67,6 +153,35 @@ pub fn secrecy(name: &str) -> Secrecy {
         plain.clear();
     }
     if PARTS.iter().any(|part| plain.contains(part)) { Secrecy::All } else { Secrecy::None }
+}
+
+/// A name without separators and in lower case.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether headers or environment variables stand below this key.
+pub fn holds_headers(key: &str) -> bool {
+    let plain = plain(&key[..key.floor_char_boundary(64)]);
+    plain.ends_with("headers") || HOLDERS.contains(&plain.as_str())
+}
+
+/// Whether a header or a variable of this name is known to be no secret.
+pub fn is_harmless_header(name: &str) -> bool {
+    name.len() <= 64 && HARMLESS_HEADERS.contains(&plain(name).as_str())
+}
+
+/// Where the value of a header or variable stands that is written as one text: `NAME=value`, `"X-Name: value"`.
+/// `None`: there is none, or it is no secret.
+pub(super) fn value_of_pair(text: &str) -> Option<Range<usize>> {
+    let separator = text.find([':', '='])?;
+    let name = text[..separator].trim_matches([' ', '"', '\'']);
+    let is_name =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    let value = &text[separator + 1..];
+    let end = separator + 1 + value.trim_ascii_end().trim_end_matches(['"', '\'', '\r']).len();
+    let start = text.len() - value.trim_ascii_start().len();
+    (is_name && !is_harmless_header(name) && start < end).then_some(start..end)
 }
 
 /// Whether a text under this key is secret.

@@ -26,7 +26,7 @@ fn s18_values_of_secret_keys_are_masked_and_nothing_else() {
     check(
         "receivers:\n  otlp:\n    protocols: {grpc: {endpoint: 0.0.0.0:4317}}\nexporters:\n  otlphttp:\n    \
          endpoint: https://example.com:4318/v1@2\n    headers:\n      authorization: «Basic dXNlcjpwYXNz»\n      \
-         X-Api-Key: '«abc # def»'  # note\n      x-team: blue\n    tls:\n      key_file: /etc/key.pem\n  kafka:\n    \
+         X-Api-Key: '«abc # def»'  # note\n      x-team: «blue»\n      accept: text/plain\n    tls:\n      key_file: /etc/key.pem\n  kafka:\n    \
          auth:\n      sasl: {username: me, password: «p4ss», mechanism: PLAIN}\n",
     );
 }
@@ -34,9 +34,10 @@ fn s18_values_of_secret_keys_are_masked_and_nothing_else() {
 #[test]
 fn s18_name_and_value_in_a_list_are_masked_in_either_order() {
     check("headers:\n  - name: Authorization\n    value: «x y»\n  - name: Accept\n    value: text/plain\n");
-    check("headers:\n- value: «x»\n  name: \"X-API-Key\"\n- value: kept\n  name: X-Other\n");
+    check("headers:\n- value: «x»\n  name: \"X-API-Key\"\n- value: kept\n  name: User-Agent\n");
+    check("labels:\n- value: «x»\n  name: \"X-API-Key\"\n- value: kept\n  name: X-Other\n");
     check(
-        "headers: [{name: Authorization, value: «x»}, {value: \"«y»\", name: api_key}, {name: a, value: b}]\n",
+        "fields: [{name: Authorization, value: «x»}, {value: \"«y»\", name: api_key}, {name: a, value: b}]\n",
     );
     check(
         "env:\n  - name: DB_PASSWORD\n    value: |\n      «one»\n      «two»\n  - name: PATH\n    value: /bin\n",
@@ -45,6 +46,85 @@ fn s18_name_and_value_in_a_list_are_masked_in_either_order() {
         "actions:\n  - key: environment\n    value: prod\n  - key: db.password\n    value: «x»\n    action: insert\n",
     );
     check("- values: [«a», «b»]\n  name: Cookie\n");
+}
+
+#[test]
+fn s18_an_explicit_key_is_a_key() {
+    check("? authorization\n: «x»\n? endpoint\n: kept\n");
+    check("a:\n  ? \"api_key\" # about its path\n  : '«x»'\n  ? b\n  : c\n");
+    check("? |\n  password\n: |\n  «x»\n  «y»\nnext: kept\n");
+    check("? credentials\n:\n  user: «me»\n  list:\n  - «a»\nnext: kept\n");
+    check("- ? token\n  : «x»\n  ? name\n  : kept\n");
+    check("headers:\n  ? X-Custom\n  : «x»\n");
+    check("#? token\n#: «x»\n");
+}
+
+#[test]
+fn s18_a_header_or_variable_that_is_not_known_to_be_harmless_is_masked() {
+    check("headers:\n  - name: x-custom\n    value: «x»\n  - name: Accept\n    value: text/plain\n");
+    check("headers:\n- value: «x»\n  name: x-custom\n- value: «y»\n");
+    check(
+        "extra_headers:\n  x-custom: «x»\n  content-type: text/plain\n  x-deep:\n    value: «y»\nnext: kept\n",
+    );
+    check("headers:\n  - x-custom: «x»\n  - Accept: text/plain\n  - \"X-Custom: «y»\"\n");
+    check("headers: {x-custom: «x», accept: text/plain}\nnext: {x-custom: kept}\n");
+    check(
+        "headers: [{name: x-custom, value: «x»}, {value: y, name: host}, {x-other: «z»}, \"X-Custom: «y»\"]\n",
+    );
+    check(
+        r#"{"a": {"headers": {"x-custom": "«x»", "accept": "b"}, "env": [{"name": "FOO", "value": "«y»"}]}}"#,
+    );
+    check(
+        "env:\n  - name: FOO\n    value: «x»\n  - name: POD_NAME\n    valueFrom: {fieldRef: {fieldPath: a}}\n",
+    );
+    check("environment:\n  - FOO=«x»\n  - PATH=/bin\nenvironment_name: kept\n");
+    check("headers:\n  {x-custom: «x»}\nheaders_of: kept\n");
+    check("headers: |\n  X-Custom: «x»\n  Accept: a\nnext: kept\n");
+    check("headers:\n  - action: insert\n    key: x-custom\n    value: «x»\n    from_context: kept\n");
+    check("headers:\n  - action: «insert»\n    value: «x»\n");
+    check("environment: production\nheaders: [x-a, x-b]\n");
+}
+
+#[test]
+fn s18_xml_is_masked_by_the_names_of_its_elements_and_attributes() {
+    check("<config>\n  <Password>«x»</Password>\n  <name>kept</name>\n</config>\n");
+    check("<a:ApiKey type='b'>\n  «one»\n  «two»\n</a:ApiKey><next>kept</next>\n");
+    check("<server password=\"«x»\" host='h'/>\n");
+    check("<add key=\"password\" value=\"«x»\"/><add key=\"colour\" value=\"red\"/>\n");
+    check("<add value=\"«x»\" key=\"password\" />\n");
+    check("<property name=\"db.token\">«x»</property><property name=\"a\">b</property>\n");
+    check("<credentials><user>«me»</user><id>«5»</id></credentials><id>5</id>\n");
+    check("<secret><![CDATA[«a < b»]]></secret>\n");
+    check("text: |\n  <token>«x»</token>\n");
+    check("<secret/><a>kept</a>\nb: a <token> without an end\n</c>\n");
+}
+
+#[test]
+fn s18_a_file_of_another_form_is_masked_line_by_line() {
+    let check_file = |content_type: &str, text: &str| {
+        let input = text.replace(['«', '»'], "");
+        let masked = redact_file(content_type, &input).text;
+        let mut expected = text.to_owned();
+        while let (Some(from), Some(to)) = (expected.find('«'), expected.find('»')) {
+            expected.replace_range(from..to + '»'.len_utf8(), MASK);
+        }
+        assert_eq!(masked, expected);
+    };
+    check_file("text/plain", "[OUTPUT]\n    Name  http\n    HTTP_Passwd  «x y»\n    Header  X-Custom «z»\n");
+    check_file(
+        "text/plain",
+        "proxy_set_header Authorization \"«x»\";\nproxy_set_header Host a;\n"
+            .replace("\"«x»\"", "«\"x\"»")
+            .as_str(),
+    );
+    check_file(
+        "application/octet-stream",
+        "requirepass «foobared»\n#masterauth «x»\n# Password of nobody\nport 6379\n",
+    );
+    check_file("text/x-unknown", "set password «x»\npassword = «y»\ntoken: «z»\n");
+    for structured in ["text/yaml", "application/x-yaml; charset=utf-8", "application/json", ""] {
+        check_file(structured, "note: |\n  token is a word\n");
+    }
 }
 
 #[test]
@@ -275,6 +355,13 @@ fn s18_a_large_hostile_text_takes_linear_time() {
         "\"\\",
         "= ",
         "password: |\n ",
+        "<token>",
+        "<token a='",
+        "</token>",
+        "<a value='x' ",
+        "? token\n",
+        "headers: [{",
+        "headers:\n - a: b\n",
     ] {
         let text = unit.repeat(100_000 / unit.len());
         // A reader that went back and forth would need minutes for this; no clock is needed to notice.

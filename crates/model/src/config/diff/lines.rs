@@ -3,17 +3,15 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::{Line, LineKind};
-use crate::redact::redact;
 
 /// More lines than these, of both sides together, are not compared: all of one side go and all of the other come. The
 /// longest comparison grows faster than its lines, and nobody reads so many.
 const MAX_COMPARED: usize = 20_000;
 
-/// Every line of both texts. They are compared as they are and shown with secrets masked.
-pub(super) fn lines(old: &str, new: &str) -> Vec<Line> {
+/// Every line of both texts. They are compared as they are and shown as `shown` has them, with secrets masked.
+pub(super) fn lines((old, new): (&str, &str), shown: (&str, &str)) -> Vec<Line> {
     let (old_lines, new_lines) = (split(old), split(new));
-    let (old_shown, new_shown) = (redact(old).text, redact(new).text);
-    let (old_shown, new_shown) = (split(&old_shown), split(&new_shown));
+    let (old_shown, new_shown) = (split(shown.0), split(shown.1));
     let mut lines = Vec::with_capacity(new_lines.len());
     let mut push = |kind, shown: &[&str], index: usize| {
         let text = shown.get(index).copied().unwrap_or_default();
