@@ -13,8 +13,10 @@ pub mod kept;
 pub mod offer;
 pub mod sequence;
 pub mod session;
+pub mod settings;
 
 pub use answer::Answer;
 pub use kept::{Kept, WHOLE_UP_TO};
 pub use offer::{CarriedOffer, ConfigOffer, OfferState};
-pub use session::{Received, Refused, ServerSession, SessionSettings, Transport};
+pub use session::{Received, Refused, ServerSession};
+pub use settings::{SessionSettings, Transport};

@@ -11,6 +11,7 @@ use super::answer::Answer;
 use super::kept::Kept;
 use super::offer::{CarriedOffer, ConfigOffer, OfferState, Offering};
 use super::sequence::{Sequence, Step};
+use super::settings::{SessionSettings, Transport};
 use crate::capabilities::{AgentCapabilities, ServerCapabilities};
 use crate::moment::Moment;
 use crate::raw::{Part, PartSet, RawAgentToServer, RawError};
@@ -20,37 +21,6 @@ use crate::wire;
 /// How long an agent that polls may take to answer ReportFullState before it is asked again: some poll each second
 /// and need more than one poll to gather their state.
 const HTTP_FULL_STATE_PAUSE: Duration = Duration::from_secs(5);
-
-/// How the agent is connected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// A message can be pushed at any time (WS-14).
-    WebSocket,
-    /// A message waits for the next request (HTTP-11).
-    Http,
-}
-
-/// What all sessions of a server share.
-#[derive(Debug, Clone)]
-pub struct SessionSettings {
-    /// What the server says it can do. AcceptsStatus is always added (SCAP-5), bits that this version does
-    /// not define are never sent (SCAP-1).
-    pub capabilities: ServerCapabilities,
-    /// How long an unanswered ReportFullState rests before it is asked again on a WebSocket.
-    pub full_state_pause: Duration,
-}
-
-impl Default for SessionSettings {
-    fn default() -> Self {
-        use wire::ServerCapabilities as Bit;
-        Self {
-            capabilities: [Bit::AcceptsStatus, Bit::OffersRemoteConfig, Bit::AcceptsEffectiveConfig]
-                .into_iter()
-                .collect(),
-            full_state_pause: Duration::from_secs(30),
-        }
-    }
-}
 
 /// What a message did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -415,13 +385,5 @@ impl ServerSession {
     pub fn offered(&self) -> Option<(&Arc<ConfigOffer>, OfferState)> {
         let offering = self.offering.as_ref().filter(|offering| offering.wanted)?;
         Some((&offering.offer, offering.state))
-    }
-}
-
-impl SessionSettings {
-    /// The bits as they are sent: what is defined, and AcceptsStatus always (SCAP-1, SCAP-5).
-    pub fn announced(&self) -> ServerCapabilities {
-        let known = self.capabilities.bits() & !self.capabilities.unknown_bits();
-        ServerCapabilities::from_bits(known).with(wire::ServerCapabilities::AcceptsStatus)
     }
 }

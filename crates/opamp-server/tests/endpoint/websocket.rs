@@ -126,6 +126,68 @@ async fn s23_pushes_and_answers_do_not_corrupt_each_other() {
     pushing.await.expect("the pushes");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s23_pushes_of_many_threads_and_answers_at_the_same_time_leave_every_frame_whole() {
+    let world = World::new().await;
+    let mut connection = Connection::websocket(world.address, &[]).await;
+    connection.ask(&full(1, 0)).await;
+    let agent = world.server.agents().get(uid(1)).expect("a live agent");
+    // Everybody begins at once, and none waits for another.
+    let begin = std::sync::Arc::new(tokio::sync::Barrier::new(9));
+    let pushing: Vec<_> = (0..8)
+        .map(|thread| {
+            let (agent, begin) = (agent.clone(), begin.clone());
+            tokio::spawn(async move {
+                begin.wait().await;
+                for number in 0..25 {
+                    agent.offer_config(Some(offer(format!("{thread}-{number} ").repeat(500))));
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    begin.wait().await;
+    for number in 1..=200 {
+        connection.send_message(&bare(1, number)).await;
+    }
+    for pushes in pushing {
+        pushes.await.expect("the pushes");
+    }
+    let last = offer("last".into());
+    agent.offer_config(Some(last.clone()));
+    let (mut frames, mut latest) = (0, bytes::Bytes::new());
+    while frames < 200 || latest != last.hash() {
+        let message = connection.next().await.expect("a frame").message();
+        assert_eq!((message.flags, message.error_response), (0, None));
+        frames += 1;
+        if let Some(config) = message.remote_config {
+            // A frame that was mixed with another would hold another text than its hash says.
+            let files = config.config.expect("s2a_1: an offer");
+            assert_eq!(opamp_proto::hash::config_hash(&files), config.config_hash);
+            latest = config.config_hash;
+        }
+    }
+}
+
+#[tokio::test]
+async fn s6_a_request_for_a_certificate_is_answered_without_an_offer_and_the_report_around_it_counts() {
+    let world = World::new().await;
+    let mut connection = Connection::websocket(world.address, &[]).await;
+    let request = wire::ConnectionSettingsRequest {
+        opamp: Some(wire::OpAmpConnectionSettingsRequest {
+            certificate_request: Some(wire::CertificateRequest { csr: b"no request at all".to_vec().into() }),
+        }),
+    };
+    let report = AgentToServer { connection_settings_request: Some(request), ..full(1, 0) };
+    let answer = connection.ask(&report).await;
+    let bit = wire::ServerCapabilities::AcceptsConnectionSettingsRequest as u64;
+    assert_eq!(answer.capabilities & bit, 0, "scap_12: it is not announced");
+    assert_eq!((&answer.connection_settings, &answer.error_response), (&None, &None));
+    let agent = world.server.agents().get(uid(1)).expect("a live agent");
+    assert!(agent.read(|session| session.is_complete()), "what else it said is kept");
+    assert_eq!(connection.ask(&bare(1, 1)).await, ServerToAgent::acknowledge(uid(1)), "it goes on");
+}
+
 #[tokio::test]
 async fn uid_13_several_agents_share_a_connection() {
     let world = World::new().await;
