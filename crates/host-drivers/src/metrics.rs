@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn req_8_processor_and_memory_are_read_from_the_kernels_words() {
+    fn processor_and_memory_are_read_from_the_kernels_words() {
         let stat = "cpu  10 1 5 100 4 0 2 0 7 0\ncpu0 1 1 1 1\n";
         assert_eq!(cpu(stat, 10_000), (180_000, 1_220_000));
         assert_eq!(cpu("", 10_000), (0, 0));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn req_8_this_machine_has_counters() {
+    fn this_machine_has_counters() {
         let metrics = host(&[Path::new("/"), Path::new("/"), Path::new("/proc")]);
         assert!(metrics.cpu_total_us > metrics.cpu_busy_us && metrics.mem_total_bytes > 0);
         assert!(!metrics.disk.is_empty());

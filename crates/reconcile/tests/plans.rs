@@ -338,7 +338,7 @@ fn what_the_engine_or_a_person_is_at_is_left_alone() {
 }
 
 #[test]
-fn off_2_a_singleton_starts_only_when_the_one_before_it_is_gone() {
+fn a_singleton_starts_only_when_the_one_before_it_is_gone() {
     let mut world = World::settled(state(1));
     world.spec(1).replica_id = "rep_9".parse().unwrap();
     world.spec(1).name = "shop-web-9".to_owned();

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn req_8_version_1_has_a_tree_for_each_controller() {
+    fn version_1_has_a_tree_for_each_controller() {
         let root = tree(&[
             ("memory/docker/ab/memory.usage_in_bytes", "1000\n"),
             ("memory/docker/ab/memory.limit_in_bytes", "9223372036854771712\n"),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn req_8_version_2_has_one_tree() {
+    fn version_2_has_one_tree() {
         let root = tree(&[
             ("system.slice/docker-ab.scope/memory.current", "1000\n"),
             ("system.slice/docker-ab.scope/memory.max", "max\n"),

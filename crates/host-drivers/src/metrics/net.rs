@@ -41,7 +41,7 @@ vethab:      70       1    0    0    0     0          0         0       80      
 ";
 
     #[test]
-    fn req_8_each_interface_counts_once() {
+    fn each_interface_counts_once() {
         let eth0 = NetMetrics { iface: "eth0".to_owned(), rx_bytes: 1000, tx_bytes: 2000, rx_drops: 3 };
         assert_eq!(interfaces(DEV), [eth0]);
         assert_eq!(totals(DEV), (1070, 2080));
