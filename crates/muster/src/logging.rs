@@ -17,7 +17,8 @@ pub(crate) enum LogFormat {
 pub(crate) fn start(format: LogFormat, debug: bool) {
     let default =
         if debug { "info,control_plane=debug,opamp_server=debug,store=debug,muster=debug" } else { "info" };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let filter =
+        without_bodies(EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default)));
     // A log that cannot be written, on a full disk say, must not end the thread that wants to say so.
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -28,4 +29,13 @@ pub(crate) fn start(format: LogFormat, debug: bool) {
         LogFormat::Text => builder.with_ansi(colours).with_target(false).try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
+}
+
+/// The engine's library writes requests and answers whole at `debug`, and the environment of a container holds secrets:
+/// that is never logged, whatever RUST_LOG says.
+fn without_bodies(filter: EnvFilter) -> EnvFilter {
+    ["bollard=info", "bollard::docker=info", "bollard::read=info"]
+        .iter()
+        .filter_map(|quiet| quiet.parse().ok())
+        .fold(filter, EnvFilter::add_directive)
 }
