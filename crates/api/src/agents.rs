@@ -6,6 +6,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+/// Query of `GET /agents/attribute-keys`. Every field is optional.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AttributeKeyQuery {
+    /// What the keys begin with, whatever the case.
+    pub prefix: Option<String>,
+    /// 1 to 500, 100 when absent.
+    pub limit: Option<u32>,
+}
+
+/// Answer of `GET /agents/attribute-keys`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AttributeKeys {
+    /// Keys of attributes and labels that some agent has, in their order.
+    pub items: Vec<String>,
+}
+
 /// Query of `GET /agents`. Every field is optional; names are those of the query parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

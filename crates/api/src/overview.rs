@@ -34,7 +34,8 @@ pub struct Overview {
     /// The most frequent versions, at most 20.
     #[serde(default)]
     pub versions: Vec<VersionCount>,
-    /// The most frequent reasons why a configuration failed, at most 10.
+    /// The most frequent reasons of agents that failed within the last hour and fail still, at most 10. After a restart of
+    /// the server: since then.
     #[serde(default)]
     pub failures: Vec<Failure>,
 }

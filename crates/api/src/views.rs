@@ -60,4 +60,7 @@ pub struct ViewQuery {
     /// Order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort: Option<String>,
+    /// The columns that the console shows, by its ids for them, at most 32; empty: those that it shows at first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
 }

@@ -7,7 +7,9 @@
 //! An operator's change is durable before it is in the plan, and in the plan before an agent hears of it.
 
 mod change;
+mod damped;
 mod decide;
+mod failures;
 mod live;
 mod placed;
 mod plan;
@@ -17,7 +19,7 @@ mod rollouts;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use model::assignment::Standing;
+use model::assignment::{Damper, Standing};
 use model::{ConfigState, Place};
 use opamp_proto::InstanceUid;
 use store::{Store, StoreError};
@@ -26,6 +28,7 @@ use tokio::sync::Notify;
 use crate::events::Hub;
 
 pub(crate) use change::{ChangeError, NewRollout};
+pub(crate) use failures::{FailureGroup, Failures};
 pub(crate) use placed::Placed;
 pub(crate) use plan::{Plan, checked};
 pub(crate) use rollouts::Rollouts;
@@ -50,6 +53,10 @@ pub(crate) struct Configs {
     changing: tokio::sync::Mutex<()>,
     /// Agents about which something else was decided than before, or who said how they fare.
     news: Mutex<HashMap<InstanceUid, News>>,
+    /// Agents whose own words changed what they are to run a short while ago.
+    dampers: Mutex<HashMap<InstanceUid, Damper>>,
+    /// Who failed lately.
+    pub(crate) failures: Failures,
     wake: Notify,
 }
 
@@ -63,6 +70,8 @@ impl Configs {
             plan: RwLock::new(Arc::new(plan)),
             changing: tokio::sync::Mutex::default(),
             news: Mutex::default(),
+            dampers: Mutex::default(),
+            failures: Failures::default(),
             wake: Notify::new(),
         })
     }

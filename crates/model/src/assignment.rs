@@ -10,10 +10,12 @@ use std::str::FromStr;
 use crate::selector::Selector;
 use crate::time::UnixMillis;
 
+pub mod damper;
 pub mod desired;
 pub mod rollout;
 pub mod standing;
 
+pub use damper::Damper;
 pub use desired::{By, Desired, desired};
 pub use rollout::{Fault, FaultKind, Rollout, Step};
 pub use standing::{ConfigState, Held, Place, Standing};

@@ -3,6 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use opamp_proto::hash::sha256;
+
+use crate::name::is_unseen;
+
 /// The labels of an agent, by key.
 pub type Labels = BTreeMap<String, String>;
 
@@ -23,7 +27,7 @@ pub enum InvalidLabel {
     )]
     Key(String),
     /// A value that is too long or cannot be seen.
-    #[error("the value of {0:?} has more than {MAX_VALUE} bytes or a control character")]
+    #[error("the value of {0:?} has more than {MAX_VALUE} bytes or a character that cannot be seen")]
     Value(String),
     /// One key both ways.
     #[error("{0:?} is both to be set and to be removed")]
@@ -31,6 +35,20 @@ pub enum InvalidLabel {
     /// More than [`MAX_LABELS`].
     #[error("an agent has at most {MAX_LABELS} labels")]
     TooMany,
+}
+
+/// A number that labels have in common only with equal ones: what `ETag` and `If-Match` compare.
+pub fn version(labels: &Labels) -> u64 {
+    let mut text = Vec::new();
+    for (key, value) in labels {
+        text.extend_from_slice(key.as_bytes());
+        // Keys and values hold no controls.
+        text.push(0);
+        text.extend_from_slice(value.as_bytes());
+        text.push(0);
+    }
+    let [a, b, c, d, e, f, g, ..] = sha256(&text);
+    u64::from_be_bytes([0, a, b, c, d, e, f, g])
 }
 
 /// What is to become of labels: some set, some removed.
@@ -83,7 +101,7 @@ fn check(labels: &Labels) -> Result<(), InvalidLabel> {
     }
     for (key, value) in labels {
         check_key(key)?;
-        if value.len() > MAX_VALUE || value.chars().any(char::is_control) {
+        if value.len() > MAX_VALUE || value.chars().any(is_unseen) {
             return Err(InvalidLabel::Value(key.clone()));
         }
     }

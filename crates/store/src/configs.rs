@@ -1,135 +1,23 @@
 //! Configurations and their revisions. A revision is never changed after it was written; what its files may hold is
-//! checked by the control plane.
+//! checked by the control plane. The nouns are in `noun`, how rows become them in `read`.
 
-use model::{ConfigId, RevisionId, UnixMillis};
-use rusqlite::{Connection, OptionalExtension, Row};
+mod noun;
+mod read;
+
+use model::{ConfigId, RevisionId};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::audit::{self, AuditEntry};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::value::{self, unsigned};
+use crate::value::unsigned;
+use crate::version::Expected;
 use crate::writer::Durability;
 
-/// A configuration with what its last revision says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigRow {
-    /// Its number.
-    pub id: ConfigId,
-    /// Its name; unique.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// When it was made.
-    pub created_at: UnixMillis,
-    /// Counts changes of the description and the revisions.
-    pub version: u64,
-    /// Its last revision.
-    pub latest: RevisionRow,
-    /// How many assignments it has.
-    pub assignments: u64,
-    /// How many agents are to run one of its revisions.
-    pub agents: u64,
-}
-
-/// A revision without its files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RevisionRow {
-    /// Its number over all configurations.
-    pub id: RevisionId,
-    /// Whose it is.
-    pub config: ConfigId,
-    /// Its number within its configuration, from 1.
-    pub number: u32,
-    /// Who wrote it.
-    pub author: String,
-    /// Why.
-    pub message: String,
-    /// When.
-    pub created_at: UnixMillis,
-    /// The `config_hash` of its files.
-    pub hash: Vec<u8>,
-}
-
-/// A revision in a history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HistoryRow {
-    /// The revision.
-    pub revision: RevisionRow,
-    /// Name, type and length of its files.
-    pub files: Vec<(String, String, u64)>,
-    /// How many assignments settled on it or go there.
-    pub assignments: u64,
-}
-
-/// One file of a revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredFile {
-    /// Its name; empty for the only one.
-    pub name: String,
-    /// Its MIME type.
-    pub content_type: String,
-    /// Its content.
-    pub body: Vec<u8>,
-}
-
-/// A revision to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewRevision {
-    /// Who writes it.
-    pub author: String,
-    /// Why.
-    pub message: String,
-    /// When.
-    pub created_at: UnixMillis,
-    /// The `config_hash` of the files.
-    pub hash: Vec<u8>,
-    /// The files.
-    pub files: Vec<StoredFile>,
-}
-
-/// What became of a new revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Added {
-    /// It is written.
-    Revision(RevisionRow),
-    /// The last one has the same files; nothing was written.
-    Unchanged(RevisionRow),
-    /// It was based on another one than the last, which is this.
-    Outdated(RevisionRow),
-}
-
-/// What became of a change that named the version it is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changed<T> {
-    /// Done.
-    Done(T),
-    /// Somebody was quicker: nothing was changed.
-    Meanwhile,
-    /// There is no such thing.
-    Unknown,
-    /// It is in use by so many assignments and overrides, and stays.
-    InUse(u64),
-}
-
-/// A page of configurations.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigPage {
-    /// They, by name.
-    pub items: Vec<ConfigRow>,
-    /// The name after which the next page begins.
-    pub next: Option<String>,
-    /// How many there are on all pages.
-    pub total: u64,
-}
-
-const SELECT_CONFIG: &str = "SELECT c.id, c.name, c.description, c.created_at, c.version,
-    (SELECT count(*) FROM assignment a WHERE a.config_id = c.id),
-    (SELECT count(*) FROM agent_config g JOIN config_revision x ON x.id = g.revision_id WHERE x.config_id = c.id),
-    r.id, r.config_id, r.number, r.author, r.message, r.created_at, r.hash
-    FROM config c JOIN config_revision r ON r.config_id = c.id
-        AND r.number = (SELECT max(number) FROM config_revision WHERE config_id = c.id)";
-
-const REVISION: &str = "id, config_id, number, author, message, created_at, hash";
+pub use noun::{
+    Added, Changed, ConfigPage, ConfigRow, HistoryRow, NewRevision, RevisionRow, Seen, StoredFile,
+};
+use read::{REVISION, config, history, page, revision, with_files};
 
 impl Store {
     /// Configurations whose name or description holds a text, after a name, in the order of their names.
@@ -181,13 +69,13 @@ impl Store {
         &self,
         name: impl Into<String>,
         description: impl Into<String>,
-        version: Option<u64>,
+        versions: Expected,
         entry: AuditEntry,
     ) -> Result<Changed<ConfigRow>, StoreError> {
         let (name, description) = (name.into(), description.into());
         self.write(Durability::Durable, 1, move |db| {
             let Some(found) = config(db.conn, &name)? else { return Ok(Changed::Unknown) };
-            if version.is_some_and(|version| version != found.version) {
+            if versions.check(found.version, "the configuration").is_err() {
                 return Ok(Changed::Meanwhile);
             }
             db.conn.execute(
@@ -208,13 +96,13 @@ impl Store {
     pub async fn delete_config(
         &self,
         name: impl Into<String>,
-        version: Option<u64>,
+        versions: Expected,
         entry: AuditEntry,
     ) -> Result<Changed<ConfigRow>, StoreError> {
         let name = name.into();
         self.write(Durability::Durable, 1, move |db| {
             let Some(found) = config(db.conn, &name)? else { return Ok(Changed::Unknown) };
-            if version.is_some_and(|version| version != found.version) {
+            if versions.check(found.version, "the configuration").is_err() {
                 return Ok(Changed::Meanwhile);
             }
             let pinned = db.conn.query_row(
@@ -235,12 +123,12 @@ impl Store {
         .await
     }
 
-    /// Adds a revision; `None` when there is no such configuration. `based_on` is the number of the revision that
-    /// its author saw. Durable.
+    /// Adds a revision; `None` when there is no such configuration. `seen` says what its author saw: the number of a
+    /// revision, versions of the configuration. Durable.
     pub async fn add_revision(
         &self,
         name: impl Into<String>,
-        based_on: Option<u32>,
+        seen: Seen,
         new: NewRevision,
         entry: AuditEntry,
     ) -> Result<Option<Added>, StoreError> {
@@ -248,10 +136,11 @@ impl Store {
         self.write(Durability::Durable, 1 + new.files.len(), move |db| {
             let Some(found) = config(db.conn, &name)? else { return Ok(None) };
             let latest = found.latest;
+            seen.versions.check(found.version, "the configuration")?;
             if latest.hash == new.hash {
                 return Ok(Some(Added::Unchanged(latest)));
             }
-            if based_on.is_some_and(|number| number != latest.number) {
+            if seen.revision.is_some_and(|number| number != latest.number) {
                 return Ok(Some(Added::Outdated(latest)));
             }
             db.conn.execute("UPDATE config SET version = version + 1 WHERE id = ?1", [found.id.0])?;
@@ -314,58 +203,6 @@ fn told(row: &RevisionRow) -> serde_json::Value {
     serde_json::json!({ "revision": row.number, "hash": hash, "message": row.message })
 }
 
-fn page(
-    conn: &Connection,
-    text: Option<&str>,
-    after: Option<&str>,
-    limit: u32,
-) -> Result<ConfigPage, StoreError> {
-    let pattern = text.map(crate::value::like_pattern);
-    let matching = "(?1 IS NULL OR c.name LIKE ?1 ESCAPE '\\' OR c.description LIKE ?1 ESCAPE '\\')";
-    let sql =
-        format!("{SELECT_CONFIG} WHERE {matching} AND (?2 IS NULL OR c.name > ?2) ORDER BY c.name LIMIT ?3");
-    let mut statement = conn.prepare_cached(&sql)?;
-    let rows = statement.query_map((&pattern, after, limit + 1), config_row)?;
-    let mut items = rows.collect::<Result<Vec<_>, _>>()?;
-    let mut count = conn.prepare_cached(&format!("SELECT count(*) FROM config c WHERE {matching}"))?;
-    let total = unsigned(count.query_row([&pattern], |row| row.get(0))?);
-    let next = (items.len() > limit as usize).then(|| {
-        items.truncate(limit as usize);
-        items.last().map(|last| last.name.clone())
-    });
-    Ok(ConfigPage { items, next: next.flatten(), total })
-}
-
-fn config(conn: &Connection, name: &str) -> Result<Option<ConfigRow>, StoreError> {
-    let mut statement = conn.prepare_cached(&format!("{SELECT_CONFIG} WHERE c.name = ?1"))?;
-    Ok(statement.query_row([name], config_row).optional()?)
-}
-
-fn config_row(row: &Row<'_>) -> rusqlite::Result<ConfigRow> {
-    Ok(ConfigRow {
-        id: ConfigId(row.get(0)?),
-        name: row.get(1)?,
-        description: row.get(2)?,
-        created_at: value::millis(row, 3)?,
-        version: unsigned(row.get(4)?),
-        assignments: unsigned(row.get(5)?),
-        agents: unsigned(row.get(6)?),
-        latest: revision(row, 7)?,
-    })
-}
-
-fn revision(row: &Row<'_>, first: usize) -> rusqlite::Result<RevisionRow> {
-    Ok(RevisionRow {
-        id: RevisionId(row.get(first)?),
-        config: ConfigId(row.get(first + 1)?),
-        number: row.get(first + 2)?,
-        author: row.get(first + 3)?,
-        message: row.get(first + 4)?,
-        created_at: value::millis(row, first + 5)?,
-        hash: row.get(first + 6)?,
-    })
-}
-
 fn insert_revision(
     conn: &Connection,
     config: ConfigId,
@@ -385,45 +222,4 @@ fn insert_revision(
         insert.execute((row.id.0, &file.name, &file.content_type, &file.body))?;
     }
     Ok(row)
-}
-
-fn with_files(conn: &Connection, row: RevisionRow) -> Result<(RevisionRow, Vec<StoredFile>), StoreError> {
-    let mut statement = conn.prepare_cached(
-        "SELECT name, content_type, body FROM config_file WHERE revision_id = ?1 ORDER BY name",
-    )?;
-    let files = statement.query_map([row.id.0], |row| {
-        Ok(StoredFile { name: row.get(0)?, content_type: row.get(1)?, body: row.get(2)? })
-    })?;
-    let files = files.collect::<Result<_, _>>()?;
-    Ok((row, files))
-}
-
-fn history(
-    conn: &Connection,
-    config: ConfigId,
-    before: Option<u32>,
-    limit: u32,
-) -> Result<Vec<HistoryRow>, StoreError> {
-    let sql = format!(
-        "SELECT {REVISION}, (SELECT count(*) FROM assignment a
-             WHERE a.settled_revision = r.id OR a.target_revision = r.id)
-         FROM config_revision r WHERE config_id = ?1 AND (?2 IS NULL OR number < ?2)
-         ORDER BY number DESC LIMIT ?3"
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let rows = statement
-        .query_map((config.0, before, limit), |row| Ok((revision(row, 0)?, row.get::<_, i64>(7)?)))?;
-    let rows = rows.collect::<Result<Vec<_>, _>>()?;
-    let mut files = conn.prepare_cached(
-        "SELECT name, content_type, length(body) FROM config_file WHERE revision_id = ?1 ORDER BY name",
-    )?;
-    let mut history = Vec::with_capacity(rows.len());
-    for (revision, assignments) in rows {
-        let sizes = files.query_map([revision.id.0], |row| {
-            Ok((row.get(0)?, row.get(1)?, unsigned(row.get::<_, i64>(2)?)))
-        })?;
-        let files = sizes.collect::<Result<_, _>>()?;
-        history.push(HistoryRow { revision, files, assignments: unsigned(assignments) });
-    }
-    Ok(history)
 }

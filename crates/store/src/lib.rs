@@ -35,14 +35,16 @@ mod writer;
 pub use accounts::{NewUser, UserChange};
 pub use agents::{
     AgentBinding, AgentCounts, AgentPage, AgentQuery, AgentSort, AgentWrite, AssignmentCount, Cursor,
-    EnrolOutcome, Enrolment, FailureCount, Forgotten, HealthFilter, LabelReport, LabelTarget, Mark, Preview,
-    PreviewAgent, PreviewOutcome, PreviewQuery, Replaced, SessionStart, SortKey, VersionCount, WriteReport,
+    EnrolOutcome, Enrolment, Forgotten, HealthFilter, LabelReport, LabelTarget, Mark, Preview, PreviewAgent,
+    PreviewOutcome, PreviewQuery, Replaced, SessionStart, SortKey, VersionCount, WriteReport,
 };
 pub use answers::{Claim, KeyedRequest};
 pub use api_tokens::{ApiAccess, NewApiToken};
 pub use assignments::{AssignmentChange, Override};
 pub use audit::{Actor, ActorKind, AuditEntry, AuditOrder, AuditQuery, AuditRecord};
-pub use configs::{Added, Changed, ConfigPage, ConfigRow, HistoryRow, NewRevision, RevisionRow, StoredFile};
+pub use configs::{
+    Added, Changed, ConfigPage, ConfigRow, HistoryRow, NewRevision, RevisionRow, Seen, StoredFile,
+};
 pub use copy::{DatabaseCopy, RESTORED_AT, RESTORED_FROM};
 pub use credentials::NewCredential;
 pub use error::StoreError;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use model::UnixMillis;
+use model::name::label;
 use sha2::{Digest, Sha256};
 use store::DatabaseCopy;
 
@@ -16,6 +17,9 @@ use super::{ArchiveError, Entry, FILES, FORMAT, MANIFEST, MAX_MANIFEST, Manifest
 use crate::clock;
 use crate::config::DATABASE;
 use crate::secrets::MasterKey;
+
+/// The longest padding after the last file: two blocks, rounded up by those who pack in records.
+const MAX_PADDING: u64 = 64 * 1024;
 
 /// What was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +82,18 @@ fn unpack(path: &Path, staging: &Path, key_file: Option<&Path>) -> Result<Restor
     if let Some(missing) = left.first() {
         return Err(damaged(format!("{} is missing", missing.name)));
     }
-    finish(&manifest, staging)
+    read_end(archive.into_inner()).map_err(broken)?;
+    finish(&manifest, staging, path)
+}
+
+/// Reads what follows the last file: without it nobody compares the checksum of the whole, which stands at the end.
+fn read_end(rest: impl Read) -> std::io::Result<()> {
+    let mut padding = Vec::new();
+    rest.take(MAX_PADDING + 1).read_to_end(&mut padding)?;
+    match padding.len() as u64 <= MAX_PADDING && padding.iter().all(|byte| *byte == 0) {
+        true => Ok(()),
+        false => Err(std::io::Error::other("something follows its end")),
+    }
 }
 
 fn manifest(mut entry: tar::Entry<'_, impl Read>, path: &Path) -> Result<Manifest, ArchiveError> {
@@ -92,6 +107,10 @@ fn manifest(mut entry: tar::Entry<'_, impl Read>, path: &Path) -> Result<Manifes
         Ok(manifest) => manifest,
         Err(_) => return Err(damaged("its manifest makes no sense")),
     };
+    // They are shown, and are nothing but a version and a number.
+    if label(&manifest.build, 64).is_err() || manifest.key_id.iter().any(|id| label(id, 64).is_err()) {
+        return Err(damaged("its manifest makes no sense"));
+    }
     if manifest.format != FORMAT {
         let Manifest { format: found, build, .. } = manifest;
         return Err(ArchiveError::Format { path: path.to_owned(), found, build });
@@ -132,8 +151,13 @@ fn write(from: &mut impl Read, entry: &Entry, staging: &Path, archive: &Path) ->
     file.sync_all().map_err(at("write", &to))
 }
 
-fn finish(manifest: &Manifest, staging: &Path) -> Result<Restored, ArchiveError> {
+fn finish(manifest: &Manifest, staging: &Path, archive: &Path) -> Result<Restored, ArchiveError> {
     let copy = DatabaseCopy::open(&staging.join(DATABASE))?;
+    if copy.schema() != manifest.schema {
+        let reason =
+            format!("its manifest speaks of schema {}, its database has {}", manifest.schema, copy.schema());
+        return Err(ArchiveError::Damaged { path: archive.to_owned(), reason });
+    }
     let agents = copy.agents()?;
     copy.mark_restored(clock::now(), UnixMillis(manifest.made_at))?;
     File::open(staging).and_then(|directory| directory.sync_all()).map_err(at("write", staging))?;

@@ -6,7 +6,7 @@ use model::{Assignment, AssignmentId, AssignmentState, ConfigId, LabelChange, La
 use opamp_proto::InstanceUid;
 use opamp_server::Server;
 use serde_json::{Value, json};
-use store::{AssignmentChange, AuditEntry, LabelReport, LabelTarget, Override, StoreError};
+use store::{AssignmentChange, AuditEntry, Expected, LabelReport, LabelTarget, Override, StoreError};
 
 use super::{Configs, Plan};
 use crate::clock;
@@ -86,14 +86,14 @@ impl Configs {
         &self,
         server: &Server<Endpoint>,
         id: AssignmentId,
-        version: Option<u64>,
+        versions: Expected,
         revision: RevisionId,
         batch_percent: Option<u8>,
         by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
-        let from = find(&plan, id, version)?;
+        let from = find(&plan, id, &versions)?;
         if from.state == AssignmentState::Clearing {
             return Err(ChangeError::State("the assignment is being cleared; make a new one instead"));
         }
@@ -118,13 +118,13 @@ impl Configs {
         &self,
         server: &Server<Endpoint>,
         id: AssignmentId,
-        version: Option<u64>,
+        versions: Expected,
         amend: impl FnOnce(&mut Assignment) + Send,
         by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
-        let mut to = find(&plan, id, version)?.clone();
+        let mut to = find(&plan, id, &versions)?.clone();
         amend(&mut to);
         if to.state == AssignmentState::Rolling || to.state == AssignmentState::Paused {
             let target = to.target.unwrap_or(RevisionId(0));
@@ -140,13 +140,13 @@ impl Configs {
         &self,
         server: &Server<Endpoint>,
         id: AssignmentId,
-        version: Option<u64>,
+        versions: Expected,
         reason: String,
         by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
-        let from = find(&plan, id, version)?;
+        let from = find(&plan, id, &versions)?;
         if from.state != AssignmentState::Rolling {
             return Err(ChangeError::State("only a rollout that is under way can be paused"));
         }
@@ -161,12 +161,12 @@ impl Configs {
         &self,
         server: &Server<Endpoint>,
         id: AssignmentId,
-        version: Option<u64>,
+        versions: Expected,
         by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
-        let from = find(&plan, id, version)?;
+        let from = find(&plan, id, &versions)?;
         if from.state != AssignmentState::Paused {
             return Err(ChangeError::State("only a rollout that is paused can be resumed"));
         }
@@ -185,13 +185,13 @@ impl Configs {
         &self,
         server: &Server<Endpoint>,
         id: AssignmentId,
-        version: Option<u64>,
+        versions: Expected,
         reason: String,
         by: AuditEntry,
     ) -> Result<Assignment, ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
-        let from = find(&plan, id, version)?;
+        let from = find(&plan, id, &versions)?;
         if !matches!(from.state, AssignmentState::Rolling | AssignmentState::Paused) {
             return Err(ChangeError::State("there is no rollout under way"));
         }
@@ -211,13 +211,13 @@ impl Configs {
         &self,
         server: &Server<Endpoint>,
         id: AssignmentId,
-        version: Option<u64>,
+        versions: Expected,
         clear: bool,
         by: AuditEntry,
     ) -> Result<(), ChangeError> {
         let _changing = self.changing.lock().await;
         let plan = self.plan();
-        let from = find(&plan, id, version)?;
+        let from = find(&plan, id, &versions)?;
         if clear {
             let (state, updated_at) = (AssignmentState::Clearing, clock::now());
             let to = Assignment { state, pause: None, updated_at, ..from.clone() };
@@ -373,10 +373,8 @@ enum Reach {
     ItsOwn,
 }
 
-fn find(plan: &Plan, id: AssignmentId, version: Option<u64>) -> Result<&Assignment, ChangeError> {
+fn find<'p>(plan: &'p Plan, id: AssignmentId, versions: &Expected) -> Result<&'p Assignment, ChangeError> {
     let found = plan.assignment(id).ok_or(ChangeError::Unknown(id))?;
-    match version.is_some_and(|version| version != found.version) {
-        true => Err(ChangeError::Meanwhile),
-        false => Ok(found),
-    }
+    versions.check(found.version, "the assignment").map_err(|_| ChangeError::Meanwhile)?;
+    Ok(found)
 }

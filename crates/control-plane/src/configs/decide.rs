@@ -55,12 +55,18 @@ impl Configs {
         if let Some(status) = report.and_then(|report| report.raw(Part::RemoteConfigStatus)) {
             placed.say(status);
         }
-        placed.winner = plan.winner(agent.instance_uid(), &attributes);
-        let desired = plan.desired(agent.instance_uid(), placed.winner);
-        placed.drifted &= desired == placed.desired;
-        placed.desired = desired;
+        let winner = plan.winner(agent.instance_uid(), &attributes);
+        let desired = plan.desired(agent.instance_uid(), winner);
+        let by_itself = report.is_some_and(|report| !report.is_first()) && desired != placed.desired;
+        placed.is_damped = by_itself && !self.may_change(agent.instance_uid());
+        if !placed.is_damped {
+            placed.winner = winner;
+            placed.drifted &= desired == placed.desired;
+            placed.desired = desired;
+        }
         self.offer(agent, &plan, placed.desired);
         placed.reports_anew |= report.is_some_and(|report| runs_offer(agent, report));
+        placed.reports_anew |= ran_it_before(agent, &mut placed);
         self.settle(agent, &plan, &mut placed);
         *slot = placed.is_needed().then_some(placed);
     }
@@ -78,6 +84,7 @@ impl Configs {
         placed.desired = desired;
         placed.drifted = false;
         self.offer(agent, &plan, desired);
+        placed.reports_anew |= ran_it_before(agent, placed);
         self.settle(agent, &plan, placed);
     }
 
@@ -89,6 +96,7 @@ impl Configs {
             placed.say(status);
         }
         placed.reports_anew |= runs_offer(agent, report);
+        placed.reports_anew |= ran_it_before(agent, placed);
         let plan = self.plan();
         let place = agent.read(|session| placed.judge(&plan, session));
         // A rollout may wait for it, even if its state is the same: health counts too.
@@ -149,6 +157,18 @@ impl Configs {
         let standing = agent.read(|session| placed.standing(&plan, session))?;
         Some((standing, agent.data().health()))
     }
+}
+
+/// Whether an agent turned out to hold what it is to run before it was told: then what it reported last is what it runs,
+/// whenever it reported that. True once for each revision.
+fn ran_it_before(agent: &LiveAgent, placed: &mut Placed) -> bool {
+    let is_unasked = |state| matches!(state, OfferState::Settled { times: 0 });
+    let held = agent.read(|session| {
+        session.part(Part::EffectiveConfig).is_some()
+            && session.offered().is_some_and(|(_, state)| is_unasked(state))
+    });
+    let held = placed.desired.revision().filter(|_| held);
+    held.is_some() && std::mem::replace(&mut placed.held_before, held) != held
 }
 
 /// Whether a report has the effective configuration of an agent that was told what to run: what it ran before says

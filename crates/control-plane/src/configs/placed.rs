@@ -5,7 +5,7 @@ use model::assignment::standing::{config_state, standing};
 use model::assignment::{Desired, Held, Standing};
 use model::name::is_unseen;
 use model::redact::redact;
-use model::{AssignmentId, AssignmentState, Attributes, ConfigState, Place, RemoteConfigStatus};
+use model::{AssignmentId, AssignmentState, Attributes, ConfigState, Place, RemoteConfigStatus, RevisionId};
 use opamp_proto::Part;
 use opamp_proto::server::{OfferState, ServerSession};
 use opamp_proto::wire::{AgentDescription, Message as _, RemoteConfigStatus as WireStatus};
@@ -28,6 +28,10 @@ pub(crate) struct Placed {
     pub(super) drifted: bool,
     /// Whether it reported an effective configuration that was not compared yet.
     pub(super) reports_anew: bool,
+    /// What it held before it was told, and was compared for that.
+    pub(super) held_before: Option<RevisionId>,
+    /// Whether it is to run something else by its own words, and said other ones too often lately.
+    pub(super) is_damped: bool,
     /// What it says of the configuration that it received last.
     status: RemoteConfigStatus,
     error: String,
@@ -44,6 +48,8 @@ impl Placed {
             place: Place::UNMANAGED,
             drifted: false,
             reports_anew: false,
+            held_before: None,
+            is_damped: false,
             status: RemoteConfigStatus::Unset,
             error: String::new(),
             attributes: None,
@@ -57,7 +63,10 @@ impl Placed {
 
     /// Whether it is worth keeping.
     pub(super) fn is_needed(&self) -> bool {
-        self.attributes.is_some() || self.winner.is_some() || self.desired != Desired::Unmanaged
+        self.attributes.is_some()
+            || self.winner.is_some()
+            || self.desired != Desired::Unmanaged
+            || self.is_damped
     }
 
     /// Notes a description as it came; `kept`: the session has it whole.
@@ -135,6 +144,10 @@ impl Placed {
                 "the rollout was aborted before its turn".to_owned()
             }
             (ConfigState::Unmanaged, Desired::Waiting(_)) => "its turn has not come".to_owned(),
+            _ if self.is_damped => {
+                "what it says of itself changed too often lately: it keeps what it has for a minute"
+                    .to_owned()
+            }
             _ => String::new(),
         }
     }

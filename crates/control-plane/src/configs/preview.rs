@@ -1,5 +1,7 @@
 //! Who an assignment would reach: asked before it is made, and counted when a rollout begins.
 
+use std::collections::HashMap;
+
 use model::{Assignment, AssignmentId, RevisionId, Selector};
 use store::{Preview, PreviewQuery, StoreError};
 
@@ -31,6 +33,14 @@ impl Configs {
         let preview =
             self.store.preview(preview_query(plan, like, selector, priority, Some(revision), 1)).await?;
         Ok(preview.gets)
+    }
+}
+
+impl Configs {
+    /// How many agents of each assignment a stronger one decides about.
+    pub(crate) async fn outranked(&self, plan: &Plan) -> Result<HashMap<AssignmentId, u64>, StoreError> {
+        let all = plan.assignments().iter().map(|one| (one.id, one.selector.clone())).collect();
+        Ok(self.store.outranked_counts(all).await?.into_iter().collect())
     }
 }
 

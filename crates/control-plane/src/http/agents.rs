@@ -1,6 +1,6 @@
 //! /api/v1/agents: the inventory.
 
-use api::agents::{AgentDetail, AgentPage, AgentQuery as AgentParameters};
+use api::agents::{AgentDetail, AgentPage, AgentQuery as AgentParameters, AttributeKeyQuery, AttributeKeys};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -60,7 +60,7 @@ fn query(parameters: Parameters) -> Result<AgentQuery, ApiError> {
     })
 }
 
-fn health(text: &str) -> Option<HealthFilter> {
+pub(super) fn health(text: &str) -> Option<HealthFilter> {
     match text {
         "healthy" => Some(HealthFilter::Healthy),
         "unhealthy" => Some(HealthFilter::Unhealthy),
@@ -69,17 +69,35 @@ fn health(text: &str) -> Option<HealthFilter> {
     }
 }
 
-fn config_state_words() -> String {
+pub(super) fn config_state_words() -> String {
     format!("one of {}", ConfigState::ALL.map(ConfigState::as_str).join(", "))
 }
 
-fn sort_words() -> String {
+pub(super) fn sort_words() -> String {
     let words = SortKey::ALL.map(SortKey::as_str).join(", ");
     format!("one of {words}, with - before it for the reverse")
 }
 
 fn limit(text: &str) -> Option<u32> {
     text.parse().ok().filter(|limit| (1..=AgentQuery::MAX_LIMIT).contains(limit))
+}
+
+/// Lists the keys of attributes and labels that agents have: what a selector can name.
+#[utoipa::path(get, path = "/agents/attribute-keys", operation_id = "list_attribute_keys", tag = "agents",
+    params(AttributeKeyQuery),
+    responses((status = OK, description = "The keys, in their order.", body = AttributeKeys)))]
+pub(super) async fn attribute_keys(
+    State(context): State<Context>,
+    _: Caller,
+    parameters: Parameters,
+) -> Result<Json<AttributeKeys>, ApiError> {
+    let parameters = parameters.only(&["prefix", "limit"])?;
+    let prefix = parameters.get("prefix").unwrap_or_default();
+    if prefix.len() > MAX_TEXT {
+        return Err(ApiError::parameter("prefix", format!("prefix is longer than {MAX_TEXT} bytes")));
+    }
+    let items = context.store.attribute_keys(prefix.to_owned(), parameters.limit()?).await?;
+    Ok(Json(AttributeKeys { items }))
 }
 
 /// Shows one agent in full.

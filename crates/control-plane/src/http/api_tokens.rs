@@ -27,7 +27,7 @@ pub(super) async fn list(
     Ok(Json(ApiTokenList { items: tokens.into_iter().map(item).collect() }))
 }
 
-/// Makes an API token, which may do no more than its maker.
+/// Makes an API token, which may do no more than its maker. For people: a program's token makes no other tokens.
 #[utoipa::path(post, path = "/api-tokens", operation_id = "create_api_token", tag = "access",
     request_body = NewApiToken,
     responses((status = CREATED, description = "The token, with its text, which is shown only now.",
@@ -37,6 +37,7 @@ pub(super) async fn create(
     caller: Caller,
     Body(new): Body<NewApiToken>,
 ) -> Result<(StatusCode, Json<CreatedApiToken>), ApiError> {
+    caller.require_person()?;
     let NewApiToken { label: wanted, role: wanted_role, expires_in } = new;
     let (label, role) = (label("label", &wanted)?, role("role", &wanted_role)?);
     if role > caller.role() {

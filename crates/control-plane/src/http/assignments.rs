@@ -1,19 +1,18 @@
-//! /api/v1/assignments: who gets which configuration, how rollouts go on, previews; and overrides of single agents.
+//! /api/v1/assignments: who gets which configuration. Rollouts are stopped and resumed in `rollouts`, whom an
+//! assignment reaches is in `reach`, overrides of single agents in `overrides`.
 
 use api::assignments::{
-    AssignedAgent, AssignedPage, AssignedQuery, Assignment as AssignmentJson, AssignmentPage,
-    AssignmentPatch, AssignmentQuery, DeleteAssignment, NewAssignment, NewOverride, Override as OverrideJson,
-    Preview, PreviewAgent, PreviewRequest, Reason, RevisionRef, SetRevision,
+    Assignment as AssignmentJson, AssignmentPage, AssignmentPatch, AssignmentQuery, DeleteAssignment,
+    NewAssignment, SetRevision,
 };
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use model::assignment::{DEFAULT_BATCH_PERCENT, rollout::batch_size};
-use model::{Assignment, AssignmentId, AssignmentState, ConfigState, Role, Selector};
-use opamp_proto::InstanceUid;
+use model::assignment::DEFAULT_BATCH_PERCENT;
+use model::{Assignment, AssignmentId, AssignmentState, Role, Selector};
 use serde_json::json;
-use store::{AgentQuery, Override, PreviewOutcome, RevisionRow};
+use store::RevisionRow;
 
 use super::caller::Caller;
 use super::config_json;
@@ -22,11 +21,7 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::request::{Body, Parameters, PathPart};
 use super::version::{IfMatch, Tagged};
-use crate::clock::{self, rfc3339};
 use crate::configs::{NewRollout, Plan};
-
-/// The longest reason, in characters.
-const MAX_REASON: usize = 500;
 
 /// Lists assignments, those that win first.
 #[utoipa::path(get, path = "/assignments", operation_id = "list_assignments", tag = "assignments",
@@ -43,15 +38,18 @@ pub(super) async fn list(
     let after = parameters.parse("cursor", "the next_cursor of the page before", |text| text.parse().ok())?;
     let (after, limit): (usize, _) = (after.unwrap_or(0), parameters.limit()? as usize);
     let (plan, counts) = (context.configs.plan(), context.store.assignment_counts().await?);
-    let all: Vec<_> = plan
-        .assignments()
-        .iter()
-        .filter(|one| state.is_none_or(|state| one.state == state))
-        .map(|one| config_json::assignment(&plan, one, &counts, 0))
-        .filter(|one| parameters.get("config").is_none_or(|name| one.config == name))
-        .collect();
+    let outranked = context.configs.outranked(&plan).await?;
+    let is_of = |one: &&Assignment| {
+        let config = one.goal().and_then(|id| plan.revision(id)).map(|known| known.config.as_str());
+        parameters.get("config").is_none_or(|name| config == Some(name))
+    };
+    let is_in = |one: &&Assignment| state.is_none_or(|state| one.state == state);
+    let all: Vec<_> = plan.assignments().iter().filter(is_in).filter(is_of).collect();
     let total = all.len();
-    let items: Vec<_> = all.into_iter().skip(after).take(limit).collect();
+    let json = |one: &Assignment| {
+        config_json::assignment(&plan, one, &counts, outranked.get(&one.id).copied().unwrap_or(0))
+    };
+    let items: Vec<_> = all.into_iter().skip(after).take(limit).map(json).collect();
     let next = after + items.len();
     let next_cursor = (next < total).then(|| next.to_string());
     Ok(Json(AssignmentPage { items, next_cursor, total: total as u64 }))
@@ -122,7 +120,7 @@ pub(super) async fn change(
         assignment.priority = patch.priority.unwrap_or(assignment.priority);
         assignment.batch_percent = batch_percent.unwrap_or(assignment.batch_percent);
     };
-    let changed = context.configs.amend(&context.server, id, version.single(), amend, entry).await?;
+    let changed = context.configs.amend(&context.server, id, version.0, amend, entry).await?;
     answer(&context, changed).await
 }
 
@@ -149,61 +147,8 @@ pub(super) async fn set_revision(
     let is_back = goal.is_some_and(|goal| revision < goal);
     let (id, batch) = (found.id, percent(batch_percent)?.or(is_back.then_some(100)));
     let entry = caller.entry("assignment.set-revision", format!("assignment/{id}"));
-    let changed =
-        context.configs.set_revision(&context.server, id, version.single(), row.id, batch, entry).await?;
+    let changed = context.configs.set_revision(&context.server, id, version.0, row.id, batch, entry).await?;
     answer(&context, changed).await
-}
-
-/// Stops a rollout until somebody resumes it. For operators.
-#[utoipa::path(post, path = "/assignments/{id}/pause", operation_id = "pause_assignment", tag = "assignments",
-    params(("id" = String, Path, description = "The assignment's id.")), request_body = Reason,
-    responses((status = OK, description = "It is paused.", body = AssignmentJson)))]
-pub(super) async fn pause(
-    State(context): State<Context>,
-    caller: Caller,
-    PathPart(id): PathPart,
-    version: IfMatch,
-    Body(reason): Body<Reason>,
-) -> Result<Response, ApiError> {
-    caller.require(Role::Operator)?;
-    let (id, entry) = (assignment_id(&id)?, caller.entry("assignment.pause", format!("assignment/{id}")));
-    let text = reason_text(reason, || format!("paused by {}", caller.name()))?;
-    let paused = context.configs.pause(&context.server, id, version.single(), text, entry).await?;
-    answer(&context, paused).await
-}
-
-/// Goes on with a rollout that is paused, and forgives what was seen so far. For operators.
-#[utoipa::path(post, path = "/assignments/{id}/resume", operation_id = "resume_assignment", tag = "assignments",
-    params(("id" = String, Path, description = "The assignment's id.")),
-    responses((status = OK, description = "It goes on.", body = AssignmentJson)))]
-pub(super) async fn resume(
-    State(context): State<Context>,
-    caller: Caller,
-    PathPart(id): PathPart,
-    version: IfMatch,
-) -> Result<Response, ApiError> {
-    caller.require(Role::Operator)?;
-    let (id, entry) = (assignment_id(&id)?, caller.entry("assignment.resume", format!("assignment/{id}")));
-    let resumed = context.configs.resume(&context.server, id, version.single(), entry).await?;
-    answer(&context, resumed).await
-}
-
-/// Ends a rollout where it is: who has the new revision keeps it, nobody else gets it. For operators.
-#[utoipa::path(post, path = "/assignments/{id}/abort", operation_id = "abort_assignment", tag = "assignments",
-    params(("id" = String, Path, description = "The assignment's id.")), request_body = Reason,
-    responses((status = OK, description = "It is over.", body = AssignmentJson)))]
-pub(super) async fn abort(
-    State(context): State<Context>,
-    caller: Caller,
-    PathPart(id): PathPart,
-    version: IfMatch,
-    Body(reason): Body<Reason>,
-) -> Result<Response, ApiError> {
-    caller.require(Role::Operator)?;
-    let (id, entry) = (assignment_id(&id)?, caller.entry("assignment.abort", format!("assignment/{id}")));
-    let text = reason_text(reason, || format!("aborted by {}", caller.name()))?;
-    let aborted = context.configs.abort(&context.server, id, version.single(), text, entry).await?;
-    answer(&context, aborted).await
 }
 
 /// Takes an assignment away: its agents run on, or with `clear` get the empty configuration first. For operators.
@@ -223,167 +168,12 @@ pub(super) async fn remove(
     let clear = parameters.parse("clear", "true or false", |text| text.parse().ok())?.unwrap_or(false);
     let action = if clear { "assignment.clear" } else { "assignment.delete" };
     let (id, entry) = (assignment_id(&id)?, caller.entry(action, format!("assignment/{id}")));
-    context.configs.unassign(&context.server, id, version.single(), clear, entry).await?;
+    context.configs.unassign(&context.server, id, version.0, clear, entry).await?;
     Ok(if clear { StatusCode::ACCEPTED } else { StatusCode::NO_CONTENT })
 }
 
-/// Lists the agents about which an assignment decides.
-#[utoipa::path(get, path = "/assignments/{id}/agents", operation_id = "list_assigned_agents", tag = "assignments",
-    params(("id" = String, Path, description = "The assignment's id."), AssignedQuery),
-    responses((status = OK, description = "A page of them, by name.", body = AssignedPage)))]
-pub(super) async fn agents(
-    State(context): State<Context>,
-    _: Caller,
-    PathPart(id): PathPart,
-    parameters: Parameters,
-) -> Result<Json<AssignedPage>, ApiError> {
-    let parameters = parameters.only(&["state", "limit", "cursor"])?;
-    let plan = context.configs.plan();
-    let found = find(&plan, &id)?;
-    let state = parameters.parse("state", "a state of a configuration, or waiting", |text| match text {
-        "waiting" => Some(ConfigState::Unmanaged),
-        other => other.parse().ok(),
-    })?;
-    let query = AgentQuery {
-        assignment: Some(found.id),
-        config_state: state.filter(|state| *state != ConfigState::Unmanaged),
-        waiting: state == Some(ConfigState::Unmanaged),
-        cursor: parameters.parse("cursor", "the next_cursor of the page before", |text| text.parse().ok())?,
-        limit: parameters.limit()?,
-        ..AgentQuery::default()
-    };
-    let page = context.fleet.list(query).await?;
-    let goal = found.goal().and_then(|id| plan.revision(id)).map(|known| known.number);
-    let items = page.items.into_iter().map(|agent| AssignedAgent {
-        released: agent.config.revision.is_some() && agent.config.revision == goal,
-        instance_uid: agent.instance_uid,
-        name: agent.name,
-        host: agent.host,
-        connection: agent.state,
-        state: agent.config.state,
-        revision: agent.config.revision,
-        error: agent.config.reason,
-    });
-    Ok(Json(AssignedPage { items: items.collect(), next_cursor: page.next_cursor, total: page.total }))
-}
-
-/// Says who would get a revision, and who would not and why. Nothing is changed.
-#[utoipa::path(post, path = "/assignments/preview", operation_id = "preview_assignment", tag = "assignments",
-    request_body = PreviewRequest, responses((status = OK, description = "Who would get it.", body = Preview)))]
-pub(super) async fn preview(
-    State(context): State<Context>,
-    _: Caller,
-    Body(request): Body<PreviewRequest>,
-) -> Result<Json<Preview>, ApiError> {
-    let PreviewRequest { config, revision, selector: text, priority, batch_percent, assignment, limit } =
-        request;
-    let (row, _) = revision_of(&context, &config, revision).await?;
-    let plan = context.configs.plan();
-    let like = assignment.as_deref().map(|id| find(&plan, id)).transpose()?;
-    let percent =
-        percent(batch_percent)?.or(like.map(|one| one.batch_percent)).unwrap_or(DEFAULT_BATCH_PERCENT);
-    let priority = priority.or(like.map(|one| one.priority)).unwrap_or(0);
-    let limit = limit.unwrap_or(100).clamp(1, 500);
-    let found = context
-        .configs
-        .preview(like.map(|one| one.id), &selector(&text)?, priority, Some(row.id), limit)
-        .await?;
-    let batches = match found.gets {
-        0 => 0,
-        gets => gets.div_ceil(batch_size(gets, percent)),
-    };
-    Ok(Json(Preview {
-        matched: found.matched,
-        gets: found.gets,
-        changes: found.gets,
-        offline: found.offline,
-        incapable: found.not_configurable,
-        outranked: found.outranked,
-        overridden: found.overridden,
-        batches: u32::try_from(batches).unwrap_or(u32::MAX),
-        total: found.matched,
-        agents: found.agents.into_iter().map(|agent| preview_agent(&plan, agent)).collect(),
-    }))
-}
-
-fn preview_agent(plan: &Plan, agent: store::PreviewAgent) -> PreviewAgent {
-    let said = |text: String| (!text.is_empty()).then_some(text);
-    let (outcome, reason) = match agent.outcome {
-        PreviewOutcome::Gets => ("gets", None),
-        PreviewOutcome::Has => ("has it", None),
-        PreviewOutcome::Offline => ("offline", Some("it gets it when it comes back".to_owned())),
-        PreviewOutcome::NotConfigurable => {
-            ("not configurable", Some("the agent does not accept remote configuration".to_owned()))
-        }
-        PreviewOutcome::Overridden => {
-            ("overridden", Some("it is pinned to a revision of its own".to_owned()))
-        }
-        PreviewOutcome::Outranked(id) => ("outranked", Some(format!("assignment {id} has precedence"))),
-    };
-    let now = agent.now.and_then(|place| place.revision).and_then(|id| plan.revision(id));
-    PreviewAgent {
-        instance_uid: agent.uid.to_string(),
-        name: said(agent.name),
-        host: said(agent.host),
-        connection: if agent.connected { "connected" } else { "disconnected" }.to_owned(),
-        outcome: outcome.to_owned(),
-        reason,
-        now: now.map(|known| RevisionRef { config: known.config.clone(), revision: known.number }),
-    }
-}
-
-/// Pins an agent to a revision, whatever assignments say. For operators.
-#[utoipa::path(put, path = "/agents/{uid}/config", operation_id = "pin_agent", tag = "assignments",
-    params(("uid" = String, Path, description = "The agent's instance_uid.")), request_body = NewOverride,
-    responses((status = OK, description = "It is pinned.", body = OverrideJson)))]
-pub(super) async fn pin(
-    State(context): State<Context>,
-    caller: Caller,
-    PathPart(uid): PathPart,
-    Body(NewOverride { config, revision }): Body<NewOverride>,
-) -> Result<Json<OverrideJson>, ApiError> {
-    caller.require(Role::Operator)?;
-    let uid = super::agents::instance_uid(&uid)?;
-    known_agent(&context, uid).await?;
-    let (row, number) = revision_of(&context, &config, revision).await?;
-    let entry = caller.entry("agent.pin", format!("agent/{uid}"));
-    let entry = entry.with(None, Some(json!({ "config": config, "revision": number })));
-    let to = Override { uid, revision: row.id, created_by: caller.name(), created_at: clock::now() };
-    let json = OverrideJson {
-        config,
-        revision: number,
-        created_by: to.created_by.clone(),
-        created_at: rfc3339(to.created_at),
-    };
-    context.configs.pin(&context.server, uid, Some(to), entry).await?;
-    Ok(Json(json))
-}
-
-/// Lets an agent go that was pinned: assignments decide again. For operators.
-#[utoipa::path(delete, path = "/agents/{uid}/config", operation_id = "unpin_agent", tag = "assignments",
-    params(("uid" = String, Path, description = "The agent's instance_uid.")),
-    responses((status = NO_CONTENT, description = "Assignments decide about it.")))]
-pub(super) async fn unpin(
-    State(context): State<Context>,
-    caller: Caller,
-    PathPart(uid): PathPart,
-) -> Result<StatusCode, ApiError> {
-    caller.require(Role::Operator)?;
-    let uid = super::agents::instance_uid(&uid)?;
-    let entry = caller.entry("agent.unpin", format!("agent/{uid}"));
-    match context.configs.pin(&context.server, uid, None, entry).await? {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(ApiError::not_found(format!("agent {uid} is not pinned"))),
-    }
-}
-
-async fn known_agent(context: &Context, uid: InstanceUid) -> Result<(), ApiError> {
-    let binding = context.store.agent_binding(uid).await?;
-    binding.map(drop).ok_or_else(|| ApiError::not_found(format!("there is no agent {uid}")))
-}
-
 /// A revision of a configuration, the last one when no number is given.
-async fn revision_of(
+pub(super) async fn revision_of(
     context: &Context,
     config: &str,
     number: Option<u32>,
@@ -403,28 +193,28 @@ async fn one(context: &Context, assignment: &Assignment) -> Result<AssignmentJso
     Ok(config_json::assignment(&plan, assignment, &counts, preview.outranked))
 }
 
-async fn answer(context: &Context, assignment: Assignment) -> Result<Response, ApiError> {
+pub(super) async fn answer(context: &Context, assignment: Assignment) -> Result<Response, ApiError> {
     let json = one(context, &assignment).await?;
     Ok(Tagged(assignment.version, Json(json)).into_response())
 }
 
-fn find<'p>(plan: &'p Plan, id: &str) -> Result<&'p Assignment, ApiError> {
+pub(super) fn find<'p>(plan: &'p Plan, id: &str) -> Result<&'p Assignment, ApiError> {
     let id = assignment_id(id)?;
     plan.assignment(id).ok_or_else(|| ApiError::not_found(format!("there is no assignment {id}")))
 }
 
-fn assignment_id(text: &str) -> Result<AssignmentId, ApiError> {
+pub(super) fn assignment_id(text: &str) -> Result<AssignmentId, ApiError> {
     let number =
         text.parse().map_err(|_| ApiError::parameter("id", "the id of an assignment is a number"))?;
     Ok(AssignmentId(number))
 }
 
-fn selector(text: &str) -> Result<Selector, ApiError> {
+pub(super) fn selector(text: &str) -> Result<Selector, ApiError> {
     Selector::parse(text)
         .map_err(|error| ApiError::unprocessable(Some("selector".to_owned()), error.to_string()))
 }
 
-fn percent(percent: Option<u32>) -> Result<Option<u8>, ApiError> {
+pub(super) fn percent(percent: Option<u32>) -> Result<Option<u8>, ApiError> {
     let Some(percent) = percent else { return Ok(None) };
     match u8::try_from(percent) {
         Ok(percent @ 1..=100) => Ok(Some(percent)),
@@ -433,15 +223,4 @@ fn percent(percent: Option<u32>) -> Result<Option<u8>, ApiError> {
             "a batch has 1 to 100 percent of the agents",
         )),
     }
-}
-
-fn reason_text(reason: Reason, otherwise: impl FnOnce() -> String) -> Result<String, ApiError> {
-    let text = reason.reason.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-    let Some(text) = text else { return Ok(otherwise()) };
-    if text.chars().count() > MAX_REASON || model::name::seen(&text).is_err() {
-        let detail =
-            format!("a reason has at most {MAX_REASON} characters on one line, all of which can be seen");
-        return Err(ApiError::unprocessable(Some("reason".to_owned()), detail));
-    }
-    Ok(text)
 }

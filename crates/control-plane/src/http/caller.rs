@@ -12,7 +12,7 @@ use store::{Actor, ActorKind, AuditEntry};
 use super::client_address::Client;
 use super::context::Context;
 use super::problem::ApiError;
-use crate::auth::{Access, Presented};
+use crate::auth::{Access, Presented, is_foreign};
 use crate::clock;
 
 /// Someone who was recognised; a write was proved to be meant.
@@ -72,6 +72,16 @@ impl Caller {
         }
     }
 
+    /// Refuses programs where a way into the API is made that would outlive their token: docs/decisions/0016.
+    pub(crate) fn require_person(&self) -> Result<(), ApiError> {
+        match &self.access {
+            Access::Person(_) => Ok(()),
+            Access::Program(_) => Err(ApiError::forbidden(
+                "this needs a login: what opens the API is made by people, so that it cannot outlive a token",
+            )),
+        }
+    }
+
     /// The API token of a program.
     pub(crate) const fn api_token(&self) -> Option<&ApiToken> {
         match &self.access {
@@ -119,6 +129,10 @@ impl FromRequestParts<Context> for Caller {
         let is_read = matches!(parts.method, Method::GET | Method::HEAD);
         if !is_read && !presented.may_write(&parts.headers) {
             return Err(ApiError::csrf());
+        }
+        let by_itself = matches!(presented, Presented::Cookie(_));
+        if !is_read && by_itself && is_foreign(&parts.headers, &context.about.public_url) {
+            return Err(ApiError::foreign());
         }
         let caller = Self { access, presented, address: address.ip() };
         parts.extensions.insert(caller.clone());

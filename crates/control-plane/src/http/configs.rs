@@ -1,25 +1,27 @@
-//! /api/v1/configs: configurations, their revisions, checks and differences. What a configuration may hold is
-//! `model::config`'s matter, who gets it is in [`super::assignments`].
+//! /api/v1/configs: configurations, their revisions and differences. What a configuration may hold is
+//! `model::config`'s matter, files that are not kept are in [`super::drafts`], who gets it is in
+//! [`super::assignments`].
 
 use api::configs::{
-    Check, ConfigDetail, ConfigImport, ConfigPage, ConfigPatch, ConfigProblem, ConfigQuery, Diff, DiffQuery,
-    Draft, DraftDiff, File, NewConfig, NewFile, NewRevision, Revision, RevisionList,
+    ConfigDetail, ConfigImport, ConfigPage, ConfigPatch, ConfigQuery, Diff, DiffQuery, File, NewConfig,
+    NewFile, NewRevision, Revision, RevisionList,
 };
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use model::Role;
-use model::config::{ConfigFile, ConfigFiles, Severity, check, diff};
-use model::redact::redact;
+use model::config::{ConfigFiles, diff};
+use model::redact::redact_file;
 use opamp_proto::Part;
 use opamp_proto::wire::{EffectiveConfig, Message as _};
 use serde_json::json;
-use store::{Added, Changed, ConfigRow, StoredFile};
+use store::{Added, Changed, ConfigRow, Seen, StoredFile};
 
 use super::caller::Caller;
-use super::config_json::{self, files_of, problem};
+use super::config_json::{self, files_of};
 use super::context::Context;
+use super::drafts::{accepted, aside};
 use super::problem::ApiError;
 use super::request::{LargeBody, Parameters, PathPart, PathParts};
 use super::version::{IfMatch, Tagged};
@@ -145,7 +147,7 @@ pub(super) async fn change(
     caller.require(Role::Operator)?;
     let description = text("description", patch.description)?;
     let entry = caller.entry("config.describe", format!("config/{name}"));
-    let changed = context.store.describe_config(&name, description, version.single(), entry).await?;
+    let changed = context.store.describe_config(&name, description, version.0, entry).await?;
     let row = done(changed, &name)?;
     context.hub.configs_changed([name.clone()]);
     let (_, files) = numbered(&context, &row, row.latest.number).await?;
@@ -164,7 +166,7 @@ pub(super) async fn remove(
 ) -> Result<StatusCode, ApiError> {
     caller.require(Role::Operator)?;
     let entry = caller.entry("config.delete", format!("config/{name}"));
-    done(context.store.delete_config(&name, version.single(), entry).await?, &name)?;
+    done(context.store.delete_config(&name, version.0, entry).await?, &name)?;
     context.hub.configs_changed([name]);
     Ok(StatusCode::NO_CONTENT)
 }
@@ -197,6 +199,7 @@ pub(super) async fn add_revision(
     State(context): State<Context>,
     caller: Caller,
     PathPart(name): PathPart,
+    IfMatch(versions): IfMatch,
     LargeBody(new): LargeBody<NewRevision>,
 ) -> Result<Response, ApiError> {
     caller.require(Role::Operator)?;
@@ -204,8 +207,11 @@ pub(super) async fn add_revision(
     let files = accepted(files)?;
     let new = revision(&caller, text("message", message)?, &files);
     let entry = caller.entry("config.revise", format!("config/{name}"));
-    let added =
-        context.store.add_revision(&name, based_on, new, entry).await?.ok_or_else(|| unknown(&name))?;
+    let added = context
+        .store
+        .add_revision(&name, Seen { revision: based_on, versions }, new, entry)
+        .await?
+        .ok_or_else(|| unknown(&name))?;
     let (status, row) = match added {
         Added::Revision(row) => (StatusCode::CREATED, row),
         Added::Unchanged(row) => (StatusCode::OK, row),
@@ -238,21 +244,6 @@ pub(super) async fn show_revision(
     Ok(Json(revision))
 }
 
-/// Checks files without keeping them.
-#[utoipa::path(post, path = "/configs/check", operation_id = "check_config", tag = "configs", request_body = Draft,
-    responses((status = OK, description = "What is wrong with them.", body = Check)))]
-pub(super) async fn check_draft(
-    _: Caller,
-    LargeBody(draft): LargeBody<Draft>,
-) -> Result<Json<Check>, ApiError> {
-    let look = || match files(draft.files) {
-        Ok(files) => problems(&files),
-        Err(error) => vec![problem((&error).into())],
-    };
-    let problems = aside(look).await?;
-    Ok(Json(Check { valid: problems.iter().all(|one| one.severity != "error"), problems }))
-}
-
 /// Tells two revisions apart.
 #[utoipa::path(get, path = "/configs/{name}/diff", operation_id = "diff_config", tag = "configs",
     params(("name" = String, Path, description = "The configuration's name."), DiffQuery),
@@ -272,28 +263,11 @@ pub(super) async fn diff_revisions(
     Ok(Json(config_json::diff(aside(move || diff(&from, &to)).await?)))
 }
 
-/// Tells two drafts apart.
-#[utoipa::path(post, path = "/configs/diff", operation_id = "diff_drafts", tag = "configs",
-    request_body = DraftDiff, responses((status = OK, description = "What differs, secrets masked.", body = Diff)))]
-pub(super) async fn diff_drafts(
-    _: Caller,
-    LargeBody(DraftDiff { from, to }): LargeBody<DraftDiff>,
-) -> Result<Json<Diff>, ApiError> {
-    let read = |draft: Draft| files(draft.files).map_err(|error| refused(vec![problem((&error).into())]));
-    let (from, to) = (read(from)?, read(to)?);
-    Ok(Json(config_json::diff(aside(move || diff(&from, &to)).await?)))
-}
-
 /// Who may not write configurations has no use for the secrets in them.
 fn mask_for(caller: &Caller, files: &mut [File]) {
     if caller.role() < Role::Operator {
-        files.iter_mut().for_each(|file| file.body = redact(&file.body).text);
+        files.iter_mut().for_each(|file| file.body = redact_file(&file.content_type, &file.body).text);
     }
-}
-
-/// Work that may take some milliseconds, not on a thread that answers others.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| ApiError::internal(&error))
 }
 
 async fn find(context: &Context, name: &str) -> Result<ConfigRow, ApiError> {
@@ -328,36 +302,6 @@ fn done(changed: Changed<ConfigRow>, name: &str) -> Result<ConfigRow, ApiError> 
             "{uses} assignments or overrides use the configuration: remove them first"
         ))),
     }
-}
-
-fn files(files: Vec<NewFile>) -> Result<ConfigFiles, model::config::InvalidFiles> {
-    ConfigFiles::try_new(
-        files.into_iter().map(|file| ConfigFile::new(file.name, file.content_type, file.body)),
-    )
-}
-
-fn problems(files: &ConfigFiles) -> Vec<ConfigProblem> {
-    check(files).into_iter().map(problem).collect()
-}
-
-/// Files without an error in them.
-fn accepted(new: Vec<NewFile>) -> Result<ConfigFiles, ApiError> {
-    let files = files(new).map_err(|error| refused(vec![problem((&error).into())]))?;
-    let problems = problems(&files);
-    match problems.iter().any(|one| one.severity == Severity::Error.as_str()) {
-        true => Err(refused(problems)),
-        false => Ok(files),
-    }
-}
-
-fn refused(problems: Vec<ConfigProblem>) -> ApiError {
-    let first = problems.iter().find(|one| one.severity == Severity::Error.as_str());
-    let detail = first.map_or_else(String::new, |one| match one.line {
-        0 => format!("{}: {}", one.file, one.message),
-        line => format!("{}:{line}:{}: {}", one.file, one.column, one.message),
-    });
-    ApiError::unprocessable(Some("files".to_owned()), detail.trim_start_matches(": ").to_owned())
-        .with_problems(problems)
 }
 
 fn revision(caller: &Caller, message: String, files: &ConfigFiles) -> store::NewRevision {

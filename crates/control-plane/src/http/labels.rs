@@ -4,7 +4,7 @@
 use api::labels::{LabelChange, LabelOutcome, Labels};
 use axum::Json;
 use axum::extract::State;
-use model::label::InvalidLabel;
+use model::label::{self, InvalidLabel};
 use model::{Role, Selector};
 use serde_json::json;
 use store::{AuditEntry, LabelReport, LabelTarget};
@@ -14,9 +14,27 @@ use super::caller::Caller;
 use super::context::Context;
 use super::problem::ApiError;
 use super::request::{Body, PathPart};
+use super::version::{IfMatch, Tagged};
 
 /// The most agents that one request names; more are meant by a selector.
 const MAX_NAMED: usize = 1000;
+
+/// Shows the labels of an agent.
+#[utoipa::path(get, path = "/agents/{uid}/labels", operation_id = "show_labels", tag = "agents",
+    params(("uid" = String, Path, description = "The agent's instance_uid.")),
+    responses((status = OK, description = "The labels, with their version as ETag.", body = Labels)))]
+pub(super) async fn show(
+    State(context): State<Context>,
+    _: Caller,
+    PathPart(uid): PathPart,
+) -> Result<Tagged<Json<Labels>>, ApiError> {
+    let uid = instance_uid(&uid)?;
+    let labels = context.store.labels(uid).await?;
+    if labels.is_empty() && context.store.agent_binding(uid).await?.is_none() {
+        return Err(unknown(uid));
+    }
+    Ok(Tagged(label::version(&labels), Json(Labels { labels })))
+}
 
 /// Replaces the labels of an agent. For operators.
 #[utoipa::path(put, path = "/agents/{uid}/labels", operation_id = "set_labels", tag = "agents",
@@ -27,17 +45,18 @@ pub(super) async fn replace(
     State(context): State<Context>,
     caller: Caller,
     PathPart(uid): PathPart,
+    IfMatch(versions): IfMatch,
     Body(Labels { labels }): Body<Labels>,
-) -> Result<Json<Labels>, ApiError> {
+) -> Result<Tagged<Json<Labels>>, ApiError> {
     caller.require(Role::Operator)?;
     let uid = instance_uid(&uid)?;
     let change = model::LabelChange::replacing(labels.clone()).map_err(|error| invalid("labels", &error))?;
     let entry = caller.entry("label.change", format!("agent/{uid}"));
-    let report = carry_out(&context, LabelTarget::Agents(vec![uid]), change, entry).await?;
+    let report = carry_out(&context, LabelTarget::One(uid, versions), change, entry).await?;
     if report.matched == 0 {
         return Err(unknown(uid));
     }
-    Ok(Json(Labels { labels }))
+    Ok(Tagged(label::version(&labels), Json(Labels { labels })))
 }
 
 /// Sets and removes labels of many agents. For operators.

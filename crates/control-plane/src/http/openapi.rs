@@ -13,6 +13,7 @@ use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, ResponseBuilder,
 use utoipa::{OpenApi, ToSchema};
 
 use super::idempotency::KEY;
+use super::preconditions::VERSIONED;
 use crate::auth::{COOKIE, CSRF_HEADER};
 
 /// Where the API is.
@@ -59,6 +60,9 @@ pub(super) fn complete(mut document: Document) -> Document {
             if method == HttpMethod::Post && operation.operation_id.as_deref() != Some("log_in") {
                 operation.parameters.get_or_insert_default().push(key().into());
             }
+            if operation.operation_id.as_deref().is_some_and(|id| VERSIONED.contains(&id)) {
+                operation.parameters.get_or_insert_default().push(version().into());
+            }
             let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(Problem::name())));
             let problem = ResponseBuilder::new()
                 .description("What went wrong.")
@@ -67,6 +71,17 @@ pub(super) fn complete(mut document: Document) -> Document {
         }
     }
     document
+}
+
+fn version() -> Parameter {
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let told = "The ETag of the version that the change is meant for. 412 when there is another one.";
+    ParameterBuilder::new()
+        .name("if-match")
+        .parameter_in(ParameterIn::Header)
+        .description(Some(told))
+        .schema(Some(text.build()))
+        .build()
 }
 
 fn key() -> Parameter {
@@ -130,6 +145,17 @@ mod tests {
             copy == made,
             "docs/api/openapi.json is stale, run: {WRITE}=1 cargo nextest run -p control-plane openapi"
         );
+    }
+
+    #[test]
+    fn every_operation_that_compares_versions_is_there() {
+        let mut left: std::collections::BTreeSet<_> = super::VERSIONED.into();
+        for mut item in document().paths.paths.into_values() {
+            for (_, operation) in super::operations(&mut item) {
+                left.remove(operation.operation_id.as_deref().unwrap());
+            }
+        }
+        assert!(left.is_empty(), "{left:?}");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use super::caller::Caller;
 use super::config_json;
 use super::context::{About, Context};
 use super::problem::ApiError;
+use crate::clock;
+use crate::configs::FailureGroup;
 
 /// Shows the server and its fleet in a few figures.
 #[utoipa::path(get, path = "/overview", operation_id = "show_overview", tag = "server",
@@ -35,7 +37,7 @@ pub(super) async fn show(State(context): State<Context>, _: Caller) -> Result<Js
         config: context.fleet.config_counts().await?,
         rollouts: rollouts(&context).await?,
         versions: context.store.version_counts(20).await?.into_iter().map(version_count).collect(),
-        failures: context.store.failure_counts(10).await?.into_iter().map(failure).collect(),
+        failures: context.configs.failures.groups(clock::now(), 10).into_iter().map(failure).collect(),
     }))
 }
 
@@ -48,7 +50,11 @@ async fn rollouts(context: &Context) -> Result<Vec<Assignment>, ApiError> {
         return Ok(Vec::new());
     }
     let counts = context.store.assignment_counts().await?;
-    Ok(open.into_iter().map(|one| config_json::assignment(&plan, one, &counts, 0)).collect())
+    let outranked = context.configs.outranked(&plan).await?;
+    let json = |one: &model::Assignment| {
+        config_json::assignment(&plan, one, &counts, outranked.get(&one.id).copied().unwrap_or(0))
+    };
+    Ok(open.into_iter().map(json).collect())
 }
 
 fn version_count(count: store::VersionCount) -> VersionCount {
@@ -56,7 +62,7 @@ fn version_count(count: store::VersionCount) -> VersionCount {
     VersionCount { name, version, agents }
 }
 
-fn failure(count: store::FailureCount) -> Failure {
-    let store::FailureCount { reason, agents, example } = count;
+fn failure(group: FailureGroup) -> Failure {
+    let FailureGroup { reason, agents, example } = group;
     Failure { error: reason, agents, example: example.to_string() }
 }

@@ -71,6 +71,13 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "csrf", detail.to_owned())
     }
 
+    /// 403: a write that a page of another site sent.
+    pub(crate) fn foreign() -> Self {
+        let detail = "a write with a cookie comes from the console's own pages: where a proxy changes Host, \
+            start the server with --public-url";
+        Self::new(StatusCode::FORBIDDEN, "csrf", detail.to_owned())
+    }
+
     /// 403: the role does not allow it.
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", detail.into())

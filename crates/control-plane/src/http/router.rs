@@ -19,9 +19,9 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::request::MAX_BODY;
 use super::{
-    agents, api_tokens, assignments, audit, configs, console, event_stream, headers, health, host_door,
-    hosts, idempotency, labels, metrics, openapi, overview, project_files, projects, service_logs, services,
-    session, tokens, users, views,
+    agents, api_tokens, assignments, audit, configs, console, drafts, event_stream, headers, health,
+    host_door, hosts, idempotency, labels, metrics, openapi, overrides, overview, preconditions,
+    project_files, projects, reach, rollouts, service_logs, services, session, tokens, users, views,
 };
 use crate::hosts::install::INSTALL_PATH;
 
@@ -35,28 +35,29 @@ fn resources() -> OpenApiRouter<Context> {
         .merge(access())
         .routes(routes!(overview::show))
         .routes(routes!(agents::list))
+        .routes(routes!(agents::attribute_keys))
         .routes(routes!(agents::show, agents::forget))
-        .routes(routes!(labels::replace))
+        .routes(routes!(labels::show, labels::replace))
         .routes(routes!(labels::change))
         .routes(routes!(views::list, views::create))
         .routes(routes!(views::remove))
         .routes(routes!(configs::list, configs::create))
         .routes(routes!(configs::import))
-        .routes(routes!(configs::check_draft))
-        .routes(routes!(configs::diff_drafts))
+        .routes(routes!(drafts::check_draft))
+        .routes(routes!(drafts::diff_drafts))
         .routes(routes!(configs::show, configs::change, configs::remove))
         .routes(routes!(configs::revisions, configs::add_revision))
         .routes(routes!(configs::show_revision))
         .routes(routes!(configs::diff_revisions))
         .routes(routes!(assignments::list, assignments::create))
-        .routes(routes!(assignments::preview))
+        .routes(routes!(reach::preview))
         .routes(routes!(assignments::show, assignments::change, assignments::remove))
         .routes(routes!(assignments::set_revision))
-        .routes(routes!(assignments::pause))
-        .routes(routes!(assignments::resume))
-        .routes(routes!(assignments::abort))
-        .routes(routes!(assignments::agents))
-        .routes(routes!(assignments::pin, assignments::unpin))
+        .routes(routes!(rollouts::pause))
+        .routes(routes!(rollouts::resume))
+        .routes(routes!(rollouts::abort))
+        .routes(routes!(reach::agents))
+        .routes(routes!(overrides::pin, overrides::unpin))
         .routes(routes!(openapi::show))
         .merge(hosting())
         .layer(middleware::from_fn(in_time));
@@ -133,6 +134,8 @@ pub(crate) fn router(context: Context) -> Router {
     let worth_it = DefaultPredicate::new().and(NotForContentType::SSE);
     let (api, document) = api();
     api.layer(middleware::from_fn_with_state(context.clone(), idempotency::once))
+        .layer(middleware::from_fn(preconditions::gate))
+        .layer(Extension(preconditions::Versioned::of(&document)))
         .layer(Extension(openapi::Text::of(&document)))
         .merge(host_door())
         .route("/healthz", get(health::healthz))

@@ -17,7 +17,7 @@ use super::context::Context;
 use super::passwords::{MAX_PASSWORD, hashed};
 use super::problem::ApiError;
 use super::request::Body;
-use crate::auth::{COOKIE, SessionSecret, Verdict};
+use crate::auth::{COOKIE, SessionSecret, Verdict, is_foreign};
 use crate::clock::{self, rfc3339};
 
 /// A working day with room on both sides; the cookie does not outlive it.
@@ -34,8 +34,13 @@ const MAX_NAME: usize = 256;
 pub(super) async fn log_in(
     State(context): State<Context>,
     client: Client,
+    headers: HeaderMap,
     Body(login): Body<Login>,
 ) -> Result<Response, ApiError> {
+    // Another site's page must not log a browser in as somebody else.
+    if is_foreign(&headers, &context.about.public_url) {
+        return Err(ApiError::foreign());
+    }
     let Login { username, password, want_token } = login;
     let password = Zeroizing::new(password);
     for (field, text, most) in

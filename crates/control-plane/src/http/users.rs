@@ -42,7 +42,7 @@ pub(super) async fn show(
     Ok(Tagged(user.version, Json(account(user, None))))
 }
 
-/// Makes a user. For administrators.
+/// Makes a user. For administrators who are logged in.
 #[utoipa::path(post, path = "/users", operation_id = "create_user", tag = "access", request_body = NewAccount,
     responses((status = CREATED, description = "The user. A password that was made is shown only now.",
         body = Account)))]
@@ -52,6 +52,7 @@ pub(super) async fn create(
     Body(new): Body<NewAccount>,
 ) -> Result<(StatusCode, Tagged<Json<Account>>), ApiError> {
     caller.require(Role::Admin)?;
+    caller.require_person()?;
     let NewAccount { name, role: wanted, password } = new;
     let role = role("role", &wanted)?;
     if !model::name::is_user_name(&name) {
@@ -70,11 +71,10 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Tagged(user.version, Json(account(user, shown)))))
 }
 
-/// Changes a user. For administrators.
+/// Changes a user. For administrators who are logged in; a program may only disable.
 #[utoipa::path(patch, path = "/users/{name}", operation_id = "change_user", tag = "access",
     request_body = AccountChange,
-    params(("name" = String, Path, description = "The user's name."),
-        ("if-match" = Option<String>, Header, description = "The version that the change is meant for.")),
+    params(("name" = String, Path, description = "The user's name.")),
     responses((status = OK, description = "The user. A password that was made is shown only now.",
         body = Account)))]
 pub(super) async fn change(
@@ -86,6 +86,9 @@ pub(super) async fn change(
 ) -> Result<Tagged<Json<Account>>, ApiError> {
     caller.require(Role::Admin)?;
     let AccountChange { role: wanted, disabled, password } = change;
+    if wanted.is_some() || password.is_some() || disabled == Some(false) {
+        caller.require_person()?;
+    }
     let role = wanted.map(|wanted| role("role", &wanted)).transpose()?;
     let (shown, password_hash) = match password {
         None | Some(NewPassword::Make(false)) => (None, None),
@@ -107,8 +110,7 @@ pub(super) async fn change(
 
 /// Removes a user. The user's sessions end and API tokens are revoked. For administrators.
 #[utoipa::path(delete, path = "/users/{name}", operation_id = "delete_user", tag = "access",
-    params(("name" = String, Path, description = "The user's name."),
-        ("if-match" = Option<String>, Header, description = "The version that is meant.")),
+    params(("name" = String, Path, description = "The user's name.")),
     responses((status = NO_CONTENT, description = "The user is gone.")))]
 pub(super) async fn delete(
     State(context): State<Context>,

@@ -28,16 +28,6 @@ impl<T: IntoResponse> IntoResponse for Tagged<T> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IfMatch(pub(crate) Expected);
 
-impl IfMatch {
-    /// As one number, for a change that compares it itself. One that cannot be met is 0, which no row has.
-    pub(crate) fn single(&self) -> Option<u64> {
-        match &self.0 {
-            Expected::Any => None,
-            Expected::OneOf(versions) => Some(versions.first().copied().unwrap_or(0)),
-        }
-    }
-}
-
 impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
     type Rejection = ApiError;
 

@@ -4,17 +4,19 @@ use api::views::{NewView, View, ViewList, ViewQuery};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use model::{Role, Selector};
-use store::{ViewAdded, ViewRow};
+use model::name::seen;
+use model::{ConfigState, Role, Selector};
+use store::{AgentSort, ViewAdded, ViewRow};
 
+use super::agents::{config_state_words, health, sort_words};
 use super::caller::Caller;
 use super::context::Context;
 use super::problem::ApiError;
-use super::request::{Body, PathPart};
+use super::request::{Body, PathPart, label};
 use crate::clock::{self, rfc3339};
 
-/// Longest name, in characters.
-const MAX_NAME: usize = 100;
+/// The most columns; the console has half as many.
+const MAX_COLUMNS: usize = 32;
 /// Longest query, in bytes of JSON: a selector has up to 4096.
 const MAX_QUERY: usize = 8192;
 
@@ -35,11 +37,7 @@ pub(super) async fn create(
     Body(NewView { name, query }): Body<NewView>,
 ) -> Result<(StatusCode, Json<View>), ApiError> {
     caller.require(Role::Operator)?;
-    let name = name.trim().to_owned();
-    if name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
-        let detail = format!("name must have 1 to {MAX_NAME} characters and none that cannot be seen");
-        return Err(ApiError::unprocessable(Some("name".to_owned()), detail));
-    }
+    let name = label("name", &name)?;
     let query = checked(&query)?;
     let new = store::NewView { name, query, created_by: caller.name(), created_at: clock::now() };
     match context.store.create_view(new, caller.entry("view.create", "view")).await? {
@@ -68,15 +66,47 @@ pub(super) async fn remove(
     }
 }
 
-/// The query as it is stored.
+/// The query as it is stored: whatever the list of agents would refuse is refused here, and what cannot be seen.
 fn checked(query: &ViewQuery) -> Result<String, ApiError> {
-    let wrong = |field: &str, detail: String| ApiError::unprocessable(Some(field.to_owned()), detail);
-    if let Some(selector) = &query.selector {
-        Selector::parse(selector).map_err(|error| wrong("query.selector", error.to_string()))?;
+    let ViewQuery { selector, q, state, health: health_word, config_state, config, sort, columns } = query;
+    let wrong = |field: &str, detail: String| {
+        ApiError::unprocessable(Some(format!("query.{field}")), format!("{field} {detail}"))
+    };
+    let texts = [
+        ("selector", selector),
+        ("q", q),
+        ("state", state),
+        ("health", health_word),
+        ("config_state", config_state),
+        ("config", config),
+        ("sort", sort),
+    ];
+    for (field, text) in texts.iter().filter_map(|(field, text)| Some((field, text.as_ref()?))) {
+        seen(text).map_err(|error| wrong(field, error.to_string()))?;
+    }
+    if let Some(selector) = selector {
+        let field = Some("query.selector".to_owned());
+        Selector::parse(selector).map_err(|error| ApiError::unprocessable(field, error.to_string()))?;
+    }
+    let must = |field: &str, text: &Option<String>, good: fn(&str) -> bool, words: &str| match text {
+        Some(text) if !good(text) => Err(wrong(field, format!("must be {words}"))),
+        _ => Ok(()),
+    };
+    let is_state = |text: &str| text.parse::<model::ConnectionState>().is_ok();
+    must("state", state, is_state, "connected, silent or disconnected")?;
+    must("health", health_word, |text| health(text).is_some(), "healthy, unhealthy or unknown")?;
+    must("config_state", config_state, |text| text.parse::<ConfigState>().is_ok(), &config_state_words())?;
+    must("sort", sort, |text| AgentSort::parse(text).is_some(), &sort_words())?;
+    let is_column =
+        |name: &String| (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
+    if columns.len() > MAX_COLUMNS || !columns.iter().all(is_column) {
+        let detail = format!("are at most {MAX_COLUMNS}, each of 1 to 64 visible ASCII characters");
+        return Err(wrong("columns", detail));
     }
     let text = serde_json::to_string(query).map_err(|error| ApiError::internal(&error))?;
     if text.len() > MAX_QUERY {
-        return Err(wrong("query", format!("a query has at most {MAX_QUERY} bytes")));
+        let detail = format!("a query has at most {MAX_QUERY} bytes");
+        return Err(ApiError::unprocessable(Some("query".to_owned()), detail));
     }
     Ok(text)
 }

@@ -123,10 +123,8 @@ async fn an_api_token_never_does_more_than_its_maker_and_is_seen_by_its_owner_an
     assert_eq!(status(ann.create_api_token(&more).await), 422);
     let program = world.stranger().with_token(Some(token.token.clone()));
     program.create_token(&api::tokens::NewToken { label: "a".into(), ..Default::default() }).await.unwrap();
-    // A token that a program makes is its owner's, too.
-    assert_eq!(made(&program, "child", "viewer").await.item.created_by, "ann");
     assert!(ann.api_tokens().await.unwrap().items.iter().any(|item| item.last_used_at.is_some()));
-    assert_eq!(admin.api_tokens().await.unwrap().items.len(), 2);
+    assert_eq!(admin.api_tokens().await.unwrap().items.len(), 1);
 
     let bob = world.user(&admin, "bob", "operator").await;
     let bob = world.stranger().with_token(Some(bob));
@@ -137,6 +135,36 @@ async fn an_api_token_never_does_more_than_its_maker_and_is_seen_by_its_owner_an
     let cookie = format!("muster_session={}", made(&ann, "c", "viewer").await.token);
     let answer = reqwest::Client::new().get(world.url() + "/api/v1/overview").header("cookie", cookie);
     assert_eq!(answer.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_makes_nothing_that_opens_the_api_when_it_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let admin = world.admin().await;
+    world.user(&admin, "ann", "viewer").await;
+    admin.change_user("ann", &disabled(true)).await.unwrap();
+    let program = world.stranger().with_token(Some(made(&admin, "ci", "admin").await.token));
+    let new = NewApiToken { label: "child".into(), role: "viewer".into(), expires_in: Some("1h".into()) };
+    assert_eq!(status(program.create_api_token(&new).await), 403);
+    let new = NewAccount { name: "eve".into(), role: "viewer".into(), password: None };
+    assert_eq!(status(program.create_user(&new).await), 403);
+    for change in [
+        AccountChange { role: Some("admin".into()), ..AccountChange::default() },
+        AccountChange { password: Some(NewPassword::Make(true)), ..AccountChange::default() },
+        AccountChange { password: Some(NewPassword::Is(PASSWORD.into())), ..AccountChange::default() },
+        disabled(false),
+    ] {
+        assert_eq!(status(program.change_user("ann", &change).await), 403, "{change:?}");
+    }
+    let own = api::session::PasswordChange { current: PASSWORD.into(), new: "long enough, this one".into() };
+    assert_eq!(status(program.change_password(&own).await), 403);
+    // What takes access away is for programs too.
+    admin.change_user("ann", &disabled(false)).await.unwrap();
+    assert!(program.change_user("ann", &disabled(true)).await.unwrap().disabled);
+    program.delete_user("ann").await.unwrap();
+    assert_eq!(admin.users().await.unwrap().items.len(), 1);
     world.stop().await;
 }
 

@@ -133,7 +133,8 @@ async fn an_archive_that_is_damaged_or_was_tampered_with_leaves_nothing_behind()
             fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left.len(), 3, "{what}: {left:?}");
     };
-    for length in [0, 5, 100, bytes.len() / 2, bytes.len() - 20] {
+    // The last eight bytes are the checksum and the length of the whole.
+    for length in [0, 5, 100, bytes.len() / 2, bytes.len() - 20, bytes.len() - 8, bytes.len() - 1] {
         fs::write(&bad, &bytes[..length]).unwrap();
         refuse(&format!("{length} bytes"), "is no whole back-up");
     }
@@ -169,6 +170,30 @@ async fn an_archive_that_is_damaged_or_was_tampered_with_leaves_nothing_behind()
         }
     });
     refuse("a later format", "has format 2, this build reads format 1");
+    let mut wrong = bytes.clone();
+    let checksum = wrong.len() - 8;
+    wrong[checksum] ^= 1;
+    fs::write(&bad, &wrong).unwrap();
+    refuse("another checksum", "is no whole back-up");
+    rewrite(&file, &bad, |name, content| {
+        if name == "manifest.json" {
+            let mut manifest: serde_json::Value = serde_json::from_slice(content).unwrap();
+            manifest["schema"] = 1.into();
+            *content = serde_json::to_vec(&manifest).unwrap();
+        }
+    });
+    refuse("another schema", "speaks of schema 1, its database has ");
+    for build in ["\\u001b[2J", "1\\u202e", "", "1\\n2"] {
+        rewrite(&file, &bad, |name, content| {
+            if name == "manifest.json" {
+                let (from, to) = ("\"build\": \"1\"", format!("\"build\": \"{build}\""));
+                let text = String::from_utf8(content.clone()).unwrap();
+                assert!(text.contains(from));
+                *content = text.replace(from, &to).into_bytes();
+            }
+        });
+        refuse(build, "its manifest makes no sense");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

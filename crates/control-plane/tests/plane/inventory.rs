@@ -3,7 +3,8 @@
 use api::agents::{AgentQuery, Attribute};
 use opamp_proto::wire::{
     AgentDisconnect, AgentToServer, AnyValue, ArrayValue, AvailableComponents, ComponentDetails,
-    CustomCapabilities, KeyValueList, PackageStatus, PackageStatuses, any_value::Value,
+    CustomCapabilities, KeyValueList, PackageDownloadDetails, PackageStatus, PackageStatusEnum,
+    PackageStatuses, ServerCapabilities, any_value::Value,
 };
 use serde_json::json;
 use testkit::raw::Connection;
@@ -46,6 +47,55 @@ async fn s2_what_a_later_message_leaves_out_stays() {
     assert_eq!(after.custom_capabilities, ["io.x"]);
     assert_eq!(after.components.unwrap().hash, "ab");
     assert_eq!(after.sequence_num, Some(3));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scap_10_package_statuses_are_shown_as_they_were_sent_and_change_with_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let admin = world.admin().await;
+    let mut socket = world.websocket().await;
+    let package = |status: PackageStatusEnum, error: &str| PackageStatus {
+        name: "collector".to_owned(),
+        agent_has_version: "0.1".to_owned(),
+        agent_has_hash: vec![0xaa, 1].into(),
+        server_offered_version: "0.2".to_owned(),
+        server_offered_hash: vec![0xbb].into(),
+        status: status.into(),
+        error_message: error.to_owned(),
+        download_details: Some(PackageDownloadDetails {
+            download_percent: 12.5,
+            download_bytes_per_second: 1024.0,
+        }),
+    };
+    let statuses = |status, error: &str| PackageStatuses {
+        packages: [("collector".to_owned(), package(status, error))].into(),
+        server_provided_all_packages_hash: vec![0xcc].into(),
+        error_message: error.to_owned(),
+    };
+    let shown = |word: &str, error: serde_json::Value| {
+        json!({
+            "packages": { "collector": {
+                "name": "collector", "status": word, "agent_has_version": "0.1", "agent_has_hash": "aa01",
+                "server_offered_version": "0.2", "server_offered_hash": "bb", "error": error,
+                "download_percent": 12.5, "download_bytes_per_second": 1024.0,
+            } },
+            "all_packages_hash": "cc",
+            "error": error,
+        })
+    };
+    let first =
+        AgentToServer { package_statuses: Some(statuses(PackageStatusEnum::Downloading, "")), ..full(1) };
+    let answer = socket.ask(&first).await;
+    assert_ne!(answer.capabilities & ServerCapabilities::AcceptsPackagesStatus as u64, 0);
+    let agent = agent_when(&admin, 1, "the agent", |agent| agent.package_statuses.is_some()).await;
+    assert_eq!(agent.package_statuses.unwrap(), shown("downloading", json!(null)));
+    let failed = statuses(PackageStatusEnum::InstallFailed, "no space");
+    let later = AgentToServer { package_statuses: Some(failed), ..heartbeat(1, 1) };
+    socket.ask(&later).await;
+    let expected = shown("installfailed", json!("no space"));
+    agent_when(&admin, 1, "the failure", |agent| agent.package_statuses.as_ref() == Some(&expected)).await;
     world.stop().await;
 }
 

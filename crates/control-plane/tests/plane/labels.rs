@@ -90,7 +90,12 @@ async fn a_view_is_saved_for_everybody_until_it_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let admin = world.admin().await;
-    let query = ViewQuery { selector: Some("env=prod".to_owned()), ..Default::default() };
+    let query = ViewQuery {
+        selector: Some("env=prod".to_owned()),
+        sort: Some("-last_seen".to_owned()),
+        columns: vec!["name".to_owned(), "labels".to_owned()],
+        ..Default::default()
+    };
     let new = NewView { name: "  Production ".to_owned(), query: query.clone() };
     let made = admin.create_view(&new).await.unwrap();
     assert_eq!((made.name.as_str(), made.created_by.as_str(), &made.query), ("Production", "admin", &query));
@@ -101,5 +106,41 @@ async fn a_view_is_saved_for_everybody_until_it_is_removed() {
     admin.delete_view(&made.id).await.unwrap();
     assert_eq!(admin.delete_view(&made.id).await.unwrap_err().status(), Some(404));
     assert!(admin.views().await.unwrap().items.is_empty());
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_view_holds_nothing_unseen_and_nothing_that_the_list_would_refuse() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let admin = world.admin().await;
+    let refused = async |name: &str, query: ViewQuery, field: &str| {
+        let new = NewView { name: name.to_owned(), query };
+        let api::ClientError::Problem(problem) = admin.create_view(&new).await.unwrap_err() else {
+            panic!("no problem document");
+        };
+        assert_eq!((problem.status, problem.field.as_deref()), (422, Some(field)), "{new:?}");
+    };
+    let text = |text: &str| Some(text.to_owned());
+    for unseen in ["a\u{202e}b", "a\u{200b}b", "a\nb", "\u{feff}", "a\u{2066}"] {
+        let none = ViewQuery::default;
+        refused(unseen, none(), "name").await;
+        refused("v", ViewQuery { q: text(unseen), ..none() }, "query.q").await;
+        refused("v", ViewQuery { selector: text(&format!("a=\"{unseen}\"")), ..none() }, "query.selector")
+            .await;
+        refused("v", ViewQuery { config: text(unseen), ..none() }, "query.config").await;
+        refused("v", ViewQuery { columns: vec![unseen.to_owned()], ..none() }, "query.columns").await;
+        let set = Labels { labels: labels(&[("a", unseen)]) };
+        assert_eq!(admin.set_labels(&uid(1).to_string(), &set).await.unwrap_err().status(), Some(422));
+    }
+    for (field, query) in [
+        ("query.state", ViewQuery { state: text("well"), ..Default::default() }),
+        ("query.health", ViewQuery { health: text("connected"), ..Default::default() }),
+        ("query.config_state", ViewQuery { config_state: text("well"), ..Default::default() }),
+        ("query.sort", ViewQuery { sort: text("colour"), ..Default::default() }),
+        ("query.columns", ViewQuery { columns: vec!["a".to_owned(); 33], ..Default::default() }),
+    ] {
+        refused("v", query, field).await;
+    }
     world.stop().await;
 }

@@ -19,9 +19,11 @@ enum Needs {
     Viewer,
     Operator,
     Admin,
+    /// An administrator's session and no API token.
+    AdminSession,
 }
 
-use Needs::{Admin, Nothing, Operator, Session, Viewer};
+use Needs::{Admin, AdminSession, Nothing, Operator, Session, Viewer};
 
 /// Method, path as the document has it, who may call it, a body.
 fn table() -> Vec<(&'static str, &'static str, Needs, Value)> {
@@ -35,6 +37,7 @@ fn table() -> Vec<(&'static str, &'static str, Needs, Value)> {
         ("GET", "/overview", Viewer, none.clone()),
         ("GET", "/events", Viewer, none.clone()),
         ("GET", "/agents", Viewer, none.clone()),
+        ("GET", "/agents/attribute-keys", Viewer, none.clone()),
         ("GET", "/agents/{uid}", Viewer, none.clone()),
         ("DELETE", "/agents/{uid}", Operator, none.clone()),
         ("GET", "/tokens", Viewer, none.clone()),
@@ -65,18 +68,19 @@ fn table() -> Vec<(&'static str, &'static str, Needs, Value)> {
         ("GET", "/assignments/{id}/agents", Viewer, none.clone()),
         ("PUT", "/agents/{uid}/config", Operator, json!({ "config": "not-there" })),
         ("DELETE", "/agents/{uid}/config", Operator, none.clone()),
+        ("GET", "/agents/{uid}/labels", Viewer, none.clone()),
         ("PUT", "/agents/{uid}/labels", Operator, json!({ "labels": {} })),
         ("POST", "/labels", Operator, json!({ "selector": "a=b", "set": { "a": "b" } })),
         ("GET", "/views", Viewer, none.clone()),
         ("POST", "/views", Operator, json!({ "name": "a", "query": {} })),
         ("DELETE", "/views/{id}", Operator, none.clone()),
         ("GET", "/users", Admin, none.clone()),
-        ("POST", "/users", Admin, json!({ "name": "made", "role": "viewer", "password": PASSWORD })),
+        ("POST", "/users", AdminSession, json!({ "name": "made", "role": "viewer", "password": PASSWORD })),
         ("GET", "/users/{name}", Admin, none.clone()),
-        ("PATCH", "/users/{name}", Admin, json!({ "role": "viewer" })),
+        ("PATCH", "/users/{name}", AdminSession, json!({ "role": "viewer" })),
         ("DELETE", "/users/{name}", Admin, none.clone()),
         ("GET", "/api-tokens", Viewer, none.clone()),
-        ("POST", "/api-tokens", Viewer, json!({ "label": "a", "role": "viewer" })),
+        ("POST", "/api-tokens", Session, json!({ "label": "a", "role": "viewer" })),
         ("DELETE", "/api-tokens/{id}", Viewer, none.clone()),
         ("GET", "/audit", Viewer, none.clone()),
         ("GET", "/audit/export", Admin, none.clone()),
@@ -151,9 +155,10 @@ fn may(needs: Needs, credential: &Credential) -> bool {
     let rank = |needs| match needs {
         Nothing | Session | Viewer => 1,
         Operator => 2,
-        Admin => 3,
+        Admin | AdminSession => 3,
     };
-    rank(credential.role) >= rank(needs) && !(needs == Session && credential.is_program)
+    let is_personal = matches!(needs, Session | AdminSession);
+    rank(credential.role) >= rank(needs) && !(is_personal && credential.is_program)
 }
 
 /// One client for a test: making one reads the system's certificates, which takes its time.
@@ -232,11 +237,22 @@ async fn every_write_with_a_cookie_needs_the_csrf_token() {
     let login = json!({ "username": "admin", "password": server.world.first.admin_password });
     let answer = request(&server, "POST", "/session", &login).send().await.unwrap();
     let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let csrf = answer.json::<api::session::Session>().await.unwrap().csrf;
     for (method, path, needs, body) in operations() {
         if needs == Nothing {
             continue;
         }
         let answer = request(&server, method, path, &body).header("cookie", &cookie).send().await.unwrap();
+        if method != "GET" {
+            // Neither does the token help a page of another site.
+            for (header, value) in [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")] {
+                let request = request(&server, method, path, &body).header("cookie", &cookie);
+                let request = request.header("x-csrf-token", &csrf).header(header, value);
+                let answer = request.send().await.unwrap();
+                assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{method} {path} with {header}");
+                assert_eq!(answer.json::<api::Problem>().await.unwrap().kind, "urn:muster:problem:csrf");
+            }
+        }
         if method == "GET" {
             assert_ne!(answer.status(), StatusCode::FORBIDDEN, "{method} {path}");
         } else {
@@ -245,6 +261,11 @@ async fn every_write_with_a_cookie_needs_the_csrf_token() {
             assert_eq!(problem.kind, "urn:muster:problem:csrf", "{method} {path}");
         }
     }
+    let login = request(&server, "POST", "/session", &login).header("origin", "https://evil.example");
+    assert_eq!(login.send().await.unwrap().status(), StatusCode::FORBIDDEN, "nor does it log anybody in");
+    let logout = request(&server, "DELETE", "/session", &Value::Null).header("cookie", &cookie);
+    let logout = logout.header("x-csrf-token", &csrf).header("origin", server.world.url());
+    assert_eq!(logout.send().await.unwrap().status(), StatusCode::NO_CONTENT, "the console's own pages may");
     server.world.stop().await;
 }
 

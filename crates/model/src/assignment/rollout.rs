@@ -73,7 +73,12 @@ struct Released {
     was_healthy: bool,
     healthy: Option<bool>,
     forgiven: bool,
+    batch: u32,
     since: UnixMillis,
+    /// How long its answer may take.
+    patience: Duration,
+    /// Since when it is not connected.
+    gone: Option<UnixMillis>,
 }
 
 impl Released {
@@ -83,20 +88,25 @@ impl Released {
         }
         match self.standing {
             Standing::Failed => Some(FaultKind::Failed),
+            // Who is not there cannot answer.
+            Standing::Unanswered | Standing::Applying | Standing::Waiting if self.gone.is_some() => None,
             Standing::Unanswered => Some(FaultKind::NoAnswer),
             Standing::Applied if self.was_healthy && self.healthy == Some(false) => {
                 Some(FaultKind::HealthLost)
             }
             Standing::Applied => None,
-            Standing::Applying | Standing::Waiting if now.since(self.since) >= ANSWER_WITHIN => {
-                Some(FaultKind::NoAnswer)
-            }
+            Standing::Applying | Standing::Waiting if now >= self.due() => Some(FaultKind::NoAnswer),
             Standing::Applying | Standing::Waiting => None,
         }
     }
 
     const fn is_settled(&self) -> bool {
         self.forgiven || matches!(self.standing, Standing::Applied)
+    }
+
+    /// When it is waited for no longer.
+    fn due(&self) -> UnixMillis {
+        self.gone.unwrap_or(self.since).after(self.patience)
     }
 }
 
@@ -127,7 +137,10 @@ impl Rollout {
             was_healthy: grant.was_healthy,
             healthy: None,
             forgiven: grant.forgiven,
+            batch: grant.batch,
             since: grant.at,
+            patience: ANSWER_WITHIN,
+            gone: None,
         };
         self.put(uid, released);
     }
@@ -138,6 +151,26 @@ impl Rollout {
             let released = Released { standing, healthy, ..*released };
             self.put(uid, released);
         }
+    }
+
+    /// Whether a released agent is there, and the gap that it keeps between its messages, if it polls. An agent that
+    /// comes back has all its time again; one that polls seldom has three of its gaps.
+    pub fn look(&mut self, uid: InstanceUid, is_there: bool, gap: Option<Duration>, now: UnixMillis) {
+        if let Some(released) = self.released.get_mut(&uid) {
+            match (is_there, released.gone) {
+                (true, Some(_)) => (released.since, released.gone) = (now, None),
+                (false, None) => released.gone = Some(now),
+                _ => {}
+            }
+            if let Some(gap) = gap {
+                released.patience = ANSWER_WITHIN.max(gap * 3);
+            }
+        }
+    }
+
+    /// How long an agent has for its answer.
+    pub fn patience(&self, uid: InstanceUid) -> Duration {
+        self.released.get(&uid).map_or(ANSWER_WITHIN, |released| released.patience)
     }
 
     fn put(&mut self, uid: InstanceUid, released: Released) {
@@ -182,9 +215,13 @@ impl Rollout {
     }
 
     /// What to do now. `candidates`: how many agents could be released and are not.
+    ///
+    /// Who left before it answered is waited for as long as for any answer, and then left out: it is offered the
+    /// revision when it is back. But where nobody of the last batch has applied the revision, those who left are
+    /// waited for until one is back: it may be what ended them.
     pub fn step(&self, now: UnixMillis, candidates: u64) -> Step {
         let mut first: Option<(FaultKind, InstanceUid)> = None;
-        let (mut waits, mut due) = (false, None);
+        let (mut waits, mut due, mut left) = (false, None, false);
         for (uid, released) in self.open.keys().filter_map(|uid| Some((*uid, self.released.get(uid)?))) {
             match released.fault(now) {
                 // Which of several is named does not depend on chance.
@@ -192,20 +229,28 @@ impl Rollout {
                     first = Some((kind, uid))
                 }
                 Some(_) => {}
-                None if !released.is_settled() => {
+                None if released.is_settled() => {}
+                None if released.gone.is_some() && now >= released.due() => left = true,
+                None => {
                     waits = true;
-                    let at = UnixMillis(released.since.0 + ANSWER_WITHIN.as_millis() as i64);
+                    let at = released.due();
                     due = Some(due.map_or(at, |due: UnixMillis| due.min(at)));
                 }
-                None => {}
             }
         }
         match first {
             Some((kind, uid)) => Step::Pause(Fault { kind, agent: Some(uid), text: String::new() }),
             None if waits => Step::Wait(due),
+            None if left && !self.last_batch_has_it() => Step::Wait(None),
             None if candidates == 0 => Step::Finish,
             None => Step::Release(candidates.min(self.batch_size)),
         }
+    }
+
+    /// Whether somebody of the last batch has applied the revision, or is not waited for.
+    fn last_batch_has_it(&self) -> bool {
+        let last = self.released.values().map(|released| released.batch).max();
+        self.released.values().any(|released| Some(released.batch) == last && released.is_settled())
     }
 }
 

@@ -42,6 +42,7 @@ fn questions() -> Vec<Question> {
         get("agents, not in a list", "/api/v1/agents?limit=100&selector=team%20notin%20(a,b)"),
         get("agents, text in their names", "/api/v1/agents?limit=100&q=host-0a"),
         get("agents, text that nobody has", "/api/v1/agents?limit=100&q=nobody"),
+        get("keys of attributes", "/api/v1/agents/attribute-keys?prefix=s"),
         preview("preview over all", ""),
         preview("preview over a selector", "team=platform"),
         get("overview", "/api/v1/overview"),

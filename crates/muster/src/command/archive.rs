@@ -18,12 +18,14 @@ fn failed(error: ArchiveError) -> Failure {
 pub(crate) fn backup(args: &BackupArgs) -> Result<(), Failure> {
     let made = archive::backup(&args.data_dir, &args.to, env!("CARGO_PKG_VERSION")).map_err(failed)?;
     let mut lines = vec![format!("{}: {} agents, {} bytes", args.to.display(), made.agents, made.bytes)];
+    lines.push("It is not encrypted: files of configurations, with whatever secrets people wrote into them, and what".into());
+    lines.push("agents reported can be read by whoever has it. Keep it like the server's own disk.".into());
     if let Some(key) = made.key_id {
         lines.push(format!(
-            "The key file (key {key}) is NOT in it. Without that file the secrets in the back-up,"
+            "Sealed are only the server's own secrets, such as the key of the certificate authority, with key {key}."
         ));
         lines.push(
-            "such as the certificate authority's key, cannot be opened: keep a copy of it elsewhere.".into(),
+            "The key file is NOT in it, and without that they are lost: keep a copy of it elsewhere.".into(),
         );
     }
     output::line(&lines.join("\n"))
@@ -35,7 +37,9 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     let directory = args.data_dir.display();
     let mut lines = vec![format!(
         "{directory}: {} agents, as of {} (muster {})",
-        restored.agents, restored.made_at, restored.build
+        restored.agents,
+        restored.made_at,
+        output::safe(&restored.build)
     )];
     match (restored.key_id, &args.key_file) {
         (Some(_), Some(file)) => {
@@ -45,6 +49,7 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<(), Failure> {
             ));
         }
         (Some(key), None) => {
+            let key = output::safe(&key);
             lines.push(format!(
                 "Put the key file (key {key}) at {directory}/master.key, or name it with --key-file."
             ));

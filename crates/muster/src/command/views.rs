@@ -41,7 +41,7 @@ fn row(view: &View) -> Vec<String> {
 
 /// A query as the flags of `muster agents list`.
 fn query_text(query: &ViewQuery) -> String {
-    let ViewQuery { selector, q, state, health, config_state, config, sort } = query;
+    let ViewQuery { selector, q, state, health, config_state, config, sort, columns: _ } = query;
     let flags = [
         ("selector", selector),
         ("query", q),
@@ -60,7 +60,8 @@ fn query_text(query: &ViewQuery) -> String {
 async fn create(args: ViewsCreate, debug: bool) -> Result<(), Failure> {
     let ViewsCreate { name, selector, query, state, health, config_state, config, sort, output, connection } =
         args;
-    let query = ViewQuery { selector, q: query, state, health, config_state, config, sort };
+    let columns = Vec::new();
+    let query = ViewQuery { selector, q: query, state, health, config_state, config, sort, columns };
     let view = client(&connection, debug)?.create_view(&NewView { name, query }).await?;
     let table = || format!("view/{} created: id {}", safe(&view.name), view.id);
     output::value(output.format, &view, table, || vec![view.id.clone()])

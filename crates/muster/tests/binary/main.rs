@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod access;
+mod backup;
 mod cli;
 mod configs;
 mod crash;

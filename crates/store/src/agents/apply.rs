@@ -28,7 +28,9 @@ impl Store {
     }
 
     /// Writes changes of agents in one transaction. Written behind. Writes of one agent apply in their order.
-    pub async fn write_agents(&self, batch: Vec<AgentWrite>) -> Result<WriteReport, StoreError> {
+    pub async fn write_agents(&self, mut batch: Vec<AgentWrite>) -> Result<WriteReport, StoreError> {
+        // Neighbours share pages. A stable order: writes of one agent stay in theirs.
+        batch.sort_by_key(|write| write.uid);
         let heartbeats = batch.iter().filter(|write| write.is_empty()).count();
         if heartbeats == batch.len() {
             return Ok(WriteReport { unchanged: heartbeats, ..WriteReport::default() });

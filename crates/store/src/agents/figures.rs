@@ -1,6 +1,4 @@
-//! Figures about all agents: what they run, and why configurations failed.
-
-use opamp_proto::InstanceUid;
+//! Figures about all agents: what they run, and what they say of themselves.
 
 use crate::error::StoreError;
 use crate::store::Store;
@@ -15,17 +13,6 @@ pub struct VersionCount {
     pub version: String,
     /// How many.
     pub agents: u64,
-}
-
-/// How many agents failed for the same reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailureCount {
-    /// What they said.
-    pub reason: String,
-    /// How many.
-    pub agents: u64,
-    /// One of them.
-    pub example: InstanceUid,
 }
 
 impl Store {
@@ -45,22 +32,20 @@ impl Store {
         .await
     }
 
-    /// The most frequent reasons why configurations failed, at most `limit`.
-    pub async fn failure_counts(&self, limit: u32) -> Result<Vec<FailureCount>, StoreError> {
+    /// The keys of attributes and labels that some agent has and that begin with a text, whatever its case, in their order,
+    /// at most `limit`. Those of agents that came within the last second may be missing.
+    pub async fn attribute_keys(&self, begin: String, limit: u32) -> Result<Vec<String>, StoreError> {
         self.read(move |reader| {
+            // A pattern that begins with what is looked for: `%` stands only behind it.
+            let pattern = value::like_pattern(&begin);
+            let pattern = pattern.strip_prefix('%').unwrap_or(&pattern);
             let mut statement = reader.conn.prepare_cached(
-                "SELECT c.reason, count(*) AS agents, min(a.uid) FROM agent_config c
-                 JOIN agent a ON a.id = c.agent_id WHERE c.state = 4 AND a.replaced_by IS NULL
-                 GROUP BY c.reason ORDER BY agents DESC, c.reason LIMIT ?1",
+                "SELECT k.name FROM attribute_key k WHERE k.name LIKE ?1 ESCAPE '\\'
+                     AND EXISTS (SELECT 1 FROM agent_attribute a WHERE a.key_id = k.id)
+                 ORDER BY k.name LIMIT ?2",
             )?;
-            let rows = statement.query_map([limit], |row| {
-                Ok((row.get(0)?, unsigned(row.get(1)?), row.get::<_, Vec<u8>>(2)?))
-            })?;
-            rows.map(|row| {
-                let (reason, agents, example) = row?;
-                Ok(FailureCount { reason, agents, example: value::uid(&example)? })
-            })
-            .collect()
+            let rows = statement.query_map((pattern, limit), |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
         })
         .await
     }

@@ -10,7 +10,7 @@ use super::write::{AgentWrite, Mark};
 
 /// The longest status text and error text in a row, in bytes; the whole texts are in the report.
 const MAX_STATUS: usize = 256;
-const MAX_ERROR: usize = 1024;
+pub(super) const MAX_ERROR: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Hot {

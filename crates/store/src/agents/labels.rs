@@ -16,6 +16,7 @@ use crate::error::StoreError;
 use crate::reader::Reader;
 use crate::store::Store;
 use crate::value;
+use crate::version::Expected;
 use crate::writer::{Db, Durability};
 
 /// Agents that are labelled in one transaction. Agents report all the time and must not wait for a fleet.
@@ -28,6 +29,8 @@ pub enum LabelTarget {
     Selector(Selector),
     /// Those of these agents.
     Agents(Vec<InstanceUid>),
+    /// Those of one agent, if their [`model::label::version`] is one of these.
+    One(InstanceUid, Expected),
 }
 
 /// What became of a change.
@@ -51,18 +54,23 @@ impl Store {
         change: LabelChange,
         entry: AuditEntry,
     ) -> Result<LabelReport, StoreError> {
+        let mut expected = Expected::Any;
         let uids = match target {
             LabelTarget::Agents(uids) => uids,
+            LabelTarget::One(uid, versions) => {
+                expected = versions;
+                vec![uid]
+            }
             LabelTarget::Selector(selector) => self.read(move |reader| selected(reader, &selector)).await?,
         };
         let mut whole = LabelReport::default();
         for chunk in uids.chunks(CHUNK) {
             let entry = whole.changed.is_empty().then(|| entry.clone());
-            let (chunk, change) = (chunk.to_vec(), change.clone());
+            let (chunk, change, expected) = (chunk.to_vec(), change.clone(), expected.clone());
             let weight = chunk.len();
             let part = self
                 .write(Durability::Durable, weight, move |db| {
-                    label_chunk(db, &chunk, &change, entry.as_ref())
+                    label_chunk(db, &chunk, (&change, &expected), entry.as_ref())
                 })
                 .await?;
             whole.matched += part.matched;
@@ -121,7 +129,7 @@ pub(super) fn of(conn: &Connection, uid: InstanceUid) -> Result<Labels, StoreErr
 fn label_chunk(
     db: &mut Db<'_>,
     uids: &[InstanceUid],
-    change: &LabelChange,
+    (change, expected): (&LabelChange, &Expected),
     entry: Option<&AuditEntry>,
 ) -> Result<LabelReport, StoreError> {
     let mut report = LabelReport::default();
@@ -132,6 +140,7 @@ fn label_chunk(
         };
         report.matched += 1;
         let before = of(db.conn, *uid)?;
+        expected.check(model::label::version(&before), "the labels")?;
         let Ok(after) = change.apply(&before) else {
             report.full.push(*uid);
             continue;

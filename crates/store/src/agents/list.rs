@@ -12,11 +12,12 @@ use super::cursor::{Cursor, Place};
 use super::labels;
 use super::query::{AgentCounts, AgentPage, AgentQuery, AgentSort, HealthFilter, SortKey};
 use super::row::{self, COLUMNS, FROM};
+use super::search::{self, Search};
 use super::select::Selected;
 use crate::error::StoreError;
 use crate::reader::Reader;
 use crate::store::Store;
-use crate::value::{like_pattern, signed, unsigned};
+use crate::value::{signed, unsigned};
 
 /// Up to so many selected agents are looked up one by one; beyond it, reading all rows is quicker.
 const MAX_LOOKUPS: usize = 2000;
@@ -72,14 +73,22 @@ fn scan(reader: &Reader, query: &AgentQuery, best: &mut Best<'_>) -> Result<(), 
         condition.and(&format!("a.id IN (SELECT value FROM json_each({list}))"));
     }
     let key = sort_expression(query.sort.key, reader.epoch);
-    let sql = format!("SELECT a.id, {key} FROM agent a WHERE {}", condition.text);
+    let search = Search::of(query);
+    let searched = search.as_ref().map_or("", |_| search::COLUMNS);
+    let sql = format!("SELECT a.id, {key}{searched} FROM agent a WHERE {}", condition.text);
     let mut statement = reader.conn.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(&condition.values))?;
     while let Some(row) = rows.next()? {
         let id = row.get(0)?;
-        if selected.contains(id) {
-            best.offer(row.get_ref(1)?, id)?;
+        if !selected.contains(id) {
+            continue;
         }
+        if let Some(search) = &search
+            && !search.finds(row, 2)?
+        {
+            continue;
+        }
+        best.offer(row.get_ref(1)?, id)?;
     }
     Ok(())
 }
@@ -213,9 +222,6 @@ impl Condition {
             Some(HealthFilter::Unknown) => condition.and("a.healthy IS NULL"),
         }
         condition.about_config(query);
-        if let Some(text) = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
-            condition.search(text);
-        }
         condition
     }
 
@@ -258,20 +264,6 @@ impl Condition {
     fn bind(&mut self, value: Value) -> String {
         self.values.push(value);
         format!("?{}", self.values.len())
-    }
-
-    fn search(&mut self, text: &str) {
-        let pattern = self.bind(Value::Text(like_pattern(text)));
-        // One text with breaks between: matching it once is quicker than matching four columns.
-        let all = "a.name || char(10) || a.host || char(10) || a.instance_id || char(10) || a.version";
-        let mut test = format!("({all}) LIKE {pattern} ESCAPE '\\'");
-        // An instance_uid is stored as bytes: whole digits of it are looked for in its hexadecimal form.
-        let digits: String = text.chars().filter(|c| *c != '-').collect();
-        if digits.len() <= 32 && !digits.is_empty() && digits.chars().all(|c| c.is_ascii_hexdigit()) {
-            let pattern = self.bind(Value::Text(format!("%{digits}%")));
-            test = format!("({test} OR hex(a.uid) LIKE {pattern})");
-        }
-        self.and(&test);
     }
 }
 

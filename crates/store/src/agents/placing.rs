@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value::{signed, unsigned};
-use crate::writer::Durability;
+use crate::writer::{Db, Durability};
 
 /// How many agents of an assignment are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,25 +53,11 @@ impl Store {
     }
 
     /// Notes what was decided about agents. Agents that are not known are passed over.
-    pub async fn place_agents(&self, places: Vec<(InstanceUid, Place)>) -> Result<(), StoreError> {
+    pub async fn place_agents(&self, mut places: Vec<(InstanceUid, Place)>) -> Result<(), StoreError> {
+        // Neighbours share pages.
+        places.sort_unstable_by_key(|(uid, _)| *uid);
         self.write(Durability::Behind, places.len(), move |db| {
-            let mut put = db.conn.prepare_cached(
-                "INSERT INTO agent_config (agent_id, state, assignment_id, revision_id, reason)
-                 SELECT id, ?2, ?3, ?4, ?5 FROM agent WHERE uid = ?1
-                 ON CONFLICT (agent_id) DO UPDATE SET state = excluded.state,
-                     assignment_id = excluded.assignment_id, revision_id = excluded.revision_id,
-                     reason = excluded.reason",
-            )?;
-            for (uid, place) in &places {
-                put.execute((
-                    uid.as_bytes(),
-                    place.state.number(),
-                    place.assignment.map(|id| id.0),
-                    place.revision.map(|id| id.0),
-                    &place.reason,
-                ))?;
-            }
-            Ok(())
+            places.iter().try_for_each(|(uid, place)| put_place(db, *uid, place))
         })
         .await
     }
@@ -128,6 +114,36 @@ impl Store {
     ) -> Result<HashMap<InstanceUid, Place>, StoreError> {
         self.read(move |reader| places(&reader.conn, &uids)).await
     }
+}
+
+/// Writes a place where it differs, and only into the indexes whose columns do: a fleet that gets another revision is in
+/// sync before and after.
+fn put_place(db: &mut Db<'_>, uid: InstanceUid, new: &Place) -> Result<(), StoreError> {
+    let found = db.statements.select_place.get()?.query_row([uid.as_bytes()], |row| {
+        let old = row.get::<_, Option<u8>>(1)?.map(|_| place(row, 1)).transpose()?;
+        Ok((row.get::<_, i64>(0)?, old))
+    });
+    let Some((id, old)) = found.optional()? else { return Ok(()) };
+    let (assignment, revision) = (new.assignment.map(|id| id.0), new.revision.map(|id| id.0));
+    let (state, reason) = (new.state.number(), &new.reason);
+    match old {
+        None => {
+            let insert = db.statements.insert_place.get()?;
+            insert.execute((id, state, assignment, revision, reason))?;
+        }
+        Some(old) if old == *new => {}
+        Some(old) if old.state == new.state => {
+            db.statements.update_place_revision.get()?.execute((id, assignment, revision, reason))?;
+        }
+        Some(old) if old.revision == new.revision => {
+            db.statements.update_place_state.get()?.execute((id, state, assignment, reason))?;
+        }
+        Some(_) => {
+            let update = db.statements.update_place.get()?;
+            update.execute((id, state, assignment, revision, reason))?;
+        }
+    }
+    Ok(())
 }
 
 fn places(conn: &Connection, uids: &[InstanceUid]) -> Result<HashMap<InstanceUid, Place>, StoreError> {

@@ -4,9 +4,11 @@ use bytes::Bytes;
 use model::AgentParts;
 use opamp_proto::Part;
 use opamp_proto::hash::sha256;
+use opamp_proto::wire::{self, Message as _};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{OptionalExtension, ToSql, params};
 
+use super::hot::MAX_ERROR;
 use crate::error::StoreError;
 use crate::writer::Db;
 
@@ -51,6 +53,9 @@ pub(super) fn insert(db: &mut Db<'_>, id: i64, parts: &AgentParts) -> Result<(),
 }
 
 fn column<'a>(db: &mut Db<'_>, part: Part, bytes: &'a Bytes) -> Result<Column<'a>, StoreError> {
+    if part == Part::RemoteConfigStatus && is_in_row(bytes) {
+        return Ok(Column::Null);
+    }
     if !is_bulky(part) {
         return Ok(Column::Content(bytes));
     }
@@ -63,8 +68,22 @@ pub(super) fn update(db: &mut Db<'_>, id: i64, part: Part, new: &Bytes) -> Resul
     if is_bulky(part) {
         return update_bulky(db, id, part, new);
     }
+    let column = if part == Part::RemoteConfigStatus && is_in_row(new) { None } else { Some(&new[..]) };
     // The statement compares by itself: one look at the row instead of two.
-    Ok(db.statements.update_part[part as usize].get()?.execute(params![id, &new[..]])? > 0)
+    Ok(db.statements.update_part[part as usize].get()?.execute(params![id, column])? > 0)
+}
+
+/// Whether the agent's own row says all that a status of a remote configuration says, so that writing it once suffices:
+/// [`remote_config_status`] makes the same bytes of it again.
+fn is_in_row(status: &[u8]) -> bool {
+    let Ok(wire) = wire::RemoteConfigStatus::decode(status) else { return false };
+    wire.error_message.len() <= MAX_ERROR && wire.encode_to_vec() == status
+}
+
+/// The status that a row's columns stand for.
+pub(super) fn remote_config_status(status: i32, hash: Vec<u8>, error: String) -> Bytes {
+    let last_remote_config_hash = hash.into();
+    wire::RemoteConfigStatus { last_remote_config_hash, status, error_message: error }.encode_to_vec().into()
 }
 
 fn update_bulky(db: &mut Db<'_>, id: i64, part: Part, new: &Bytes) -> Result<bool, StoreError> {
@@ -104,4 +123,31 @@ pub(super) fn other_description(db: &mut Db<'_>, id: i64, new: &Bytes) -> Result
         })
     });
     Ok(described.optional()?.unwrap_or(Described::Otherwise(None)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_that_the_row_says_is_made_again_byte_for_byte() {
+        for (status, hash, error) in [(0, &b""[..], ""), (1, b"h", ""), (3, b"\0\xff", "no"), (77, b"h", "x")]
+        {
+            let bytes = remote_config_status(status, hash.to_vec(), error.to_owned());
+            assert!(is_in_row(&bytes));
+            let wire = wire::RemoteConfigStatus::decode(bytes).unwrap();
+            assert_eq!((wire.status, &wire.last_remote_config_hash[..]), (status, hash));
+            assert_eq!(wire.error_message, error);
+        }
+    }
+
+    #[test]
+    fn a_status_that_says_more_than_the_row_is_kept_as_it_came() {
+        let long = remote_config_status(3, Vec::new(), "x".repeat(MAX_ERROR + 1));
+        let unknown_field = [&remote_config_status(1, vec![1], String::new())[..], &[0x78, 1]].concat();
+        let other_order = [0x10, 1, 0x0a, 1, 7];
+        for bytes in [&long[..], &unknown_field, &other_order, &[0xff]] {
+            assert!(!is_in_row(bytes), "{bytes:?}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use opamp_proto::{AgentCapabilities, InstanceUid, Part};
 use rusqlite::{OptionalExtension, Row};
 
 use super::labels;
+use super::report::remote_config_status;
 use crate::error::StoreError;
 use crate::reader::Reader;
 use crate::store::Store;
@@ -148,6 +149,10 @@ fn detail_of(row: &Row<'_>, epoch: u64) -> Result<AgentDetail, StoreError> {
     let mut parts = AgentParts::default();
     for (index, part) in Part::ALL.into_iter().enumerate() {
         parts.set(part, row.get::<_, Option<Vec<u8>>>(at(5 + index))?.map(bytes::Bytes::from));
+    }
+    if let (None, Some(status)) = (parts.get(Part::RemoteConfigStatus), row.get::<_, Option<i32>>(12)?) {
+        let hash = row.get::<_, Option<Vec<u8>>>(13)?.unwrap_or_default();
+        parts.set(Part::RemoteConfigStatus, Some(remote_config_status(status, hash, row.get(14)?)));
     }
     Ok(AgentDetail {
         summary: summary(row, epoch)?,

@@ -86,6 +86,15 @@ statements! {
         ORDER BY chunk DESC LIMIT 2";
     newer_with_attribute = "SELECT chunk, ids FROM agent_attribute WHERE key_id = ?1 AND value = ?2 AND chunk >= ?3
         ORDER BY chunk DESC LIMIT 2";
+    select_place = "SELECT a.id, c.state, c.assignment_id, c.revision_id, c.reason FROM agent a
+        LEFT JOIN agent_config c ON c.agent_id = a.id WHERE a.uid = ?1";
+    insert_place = "INSERT INTO agent_config (agent_id, state, assignment_id, revision_id, reason)
+        VALUES (?1, ?2, ?3, ?4, ?5)";
+    update_place = "UPDATE agent_config SET state = ?2, assignment_id = ?3, revision_id = ?4, reason = ?5
+        WHERE agent_id = ?1";
+    update_place_state = "UPDATE agent_config SET state = ?2, assignment_id = ?3, reason = ?4 WHERE agent_id = ?1";
+    update_place_revision = "UPDATE agent_config SET assignment_id = ?2, revision_id = ?3, reason = ?4
+        WHERE agent_id = ?1";
     put_setting = "INSERT INTO setting (name, value) VALUES (?1, ?2)
         ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     delete_setting = "DELETE FROM setting WHERE name = ?1";

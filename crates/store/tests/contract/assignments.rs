@@ -7,7 +7,7 @@ use model::{
 use opamp_proto::AgentCapabilities;
 use opamp_proto::wire::AgentCapabilities as Bit;
 use store::{
-    AgentQuery, AssignmentChange, Changed, ConfigRow, Mark, Override, PreviewOutcome, PreviewQuery,
+    AgentQuery, AssignmentChange, Changed, ConfigRow, Expected, Mark, Override, PreviewOutcome, PreviewQuery,
     StoreError,
 };
 
@@ -95,13 +95,16 @@ async fn what_is_assigned_or_pinned_cannot_be_removed() {
     let made = world.store.create_assignment(new(&config), entry()).await.unwrap();
     let pin = Override { uid: uid(1), revision: config.latest.id, created_by: "ada".into(), created_at: NOW };
     world.store.set_override(pin.clone(), entry()).await.unwrap();
-    assert_eq!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::InUse(2));
+    assert_eq!(world.store.delete_config("web", Expected::Any, entry()).await.unwrap(), Changed::InUse(2));
     assert!(world.store.delete_assignment(made.id, entry()).await.unwrap());
     assert!(!world.store.delete_assignment(made.id, entry()).await.unwrap());
     assert_eq!(world.store.overrides().await.unwrap(), std::slice::from_ref(&pin));
-    assert_eq!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::InUse(1));
+    assert_eq!(world.store.delete_config("web", Expected::Any, entry()).await.unwrap(), Changed::InUse(1));
     assert!(world.store.remove_override(uid(1), entry()).await.unwrap());
-    assert!(matches!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::Done(_)));
+    assert!(matches!(
+        world.store.delete_config("web", Expected::Any, entry()).await.unwrap(),
+        Changed::Done(_)
+    ));
     let late = world.store.set_override(pin, entry()).await;
     assert!(matches!(late, Err(StoreError::Missing(_))), "{late:?}");
     assert!(matches!(

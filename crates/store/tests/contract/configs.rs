@@ -1,8 +1,12 @@
 //! Configurations and revisions.
 
-use store::{Added, Changed, NewRevision, StoreError, StoredFile};
+use store::{Added, Changed, Expected, NewRevision, Seen, StoreError, StoredFile};
 
 use super::world::{NOW, entry, open};
+
+fn seen(revision: Option<u32>) -> Seen {
+    Seen { revision, versions: Expected::Any }
+}
 
 pub(crate) fn revision(hash: &[u8], body: &str) -> NewRevision {
     let file = StoredFile { name: "a.yaml".into(), content_type: "text/yaml".into(), body: body.into() };
@@ -41,13 +45,16 @@ async fn a_revision_based_on_an_older_one_is_not_written() {
     let world = open().await;
     world.store.create_config("web", "", revision(b"h1", "a: 1"), entry()).await.unwrap();
     let add = async |based_on, hash: &[u8]| {
-        world.store.add_revision("web", based_on, revision(hash, "a: 2"), entry()).await.unwrap()
+        world.store.add_revision("web", seen(based_on), revision(hash, "a: 2"), entry()).await.unwrap()
     };
     assert!(matches!(add(Some(1), b"h2").await, Some(Added::Revision(row)) if row.number == 2));
     assert!(matches!(add(Some(1), b"h3").await, Some(Added::Outdated(row)) if row.number == 2));
     assert!(matches!(add(None, b"h2").await, Some(Added::Unchanged(row)) if row.number == 2));
     assert!(matches!(add(None, b"h3").await, Some(Added::Revision(row)) if row.number == 3));
-    assert_eq!(world.store.add_revision("none", None, revision(b"h", ""), entry()).await.unwrap(), None);
+    assert_eq!(
+        world.store.add_revision("none", seen(None), revision(b"h", ""), entry()).await.unwrap(),
+        None
+    );
     let config = world.store.config("web").await.unwrap().unwrap();
     assert_eq!((config.latest.number, config.version), (3, 3));
     let history = world.store.revisions(config.id, None, 10).await.unwrap();
@@ -76,10 +83,12 @@ async fn configurations_are_listed_by_name_in_pages_and_found_by_text() {
 async fn a_change_of_an_older_version_is_refused() {
     let world = open().await;
     world.store.create_config("web", "old", revision(b"h1", ""), entry()).await.unwrap();
-    let describe = async |version| world.store.describe_config("web", "new", version, entry()).await.unwrap();
-    assert!(matches!(describe(Some(1)).await, Changed::Done(row) if row.description == "new"));
-    assert_eq!(describe(Some(1)).await, Changed::Meanwhile);
-    assert_eq!(world.store.delete_config("web", Some(1), entry()).await.unwrap(), Changed::Meanwhile);
-    assert!(matches!(world.store.delete_config("web", Some(2), entry()).await.unwrap(), Changed::Done(_)));
-    assert_eq!(world.store.delete_config("web", None, entry()).await.unwrap(), Changed::Unknown);
+    let one = |version| Expected::OneOf(vec![version]);
+    let describe =
+        async |version| world.store.describe_config("web", "new", one(version), entry()).await.unwrap();
+    assert!(matches!(describe(1).await, Changed::Done(row) if row.description == "new"));
+    assert_eq!(describe(1).await, Changed::Meanwhile);
+    assert_eq!(world.store.delete_config("web", one(1), entry()).await.unwrap(), Changed::Meanwhile);
+    assert!(matches!(world.store.delete_config("web", one(2), entry()).await.unwrap(), Changed::Done(_)));
+    assert_eq!(world.store.delete_config("web", Expected::Any, entry()).await.unwrap(), Changed::Unknown);
 }

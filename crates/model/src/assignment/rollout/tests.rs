@@ -83,13 +83,59 @@ fn health_that_is_lost_later_stops_it_too() {
 }
 
 #[test]
-fn silence_stops_it_after_five_minutes_even_if_the_agent_is_gone() {
+fn silence_of_an_agent_that_is_there_stops_it_after_five_minutes() {
     let rollout = released(1, 1);
     assert!(matches!(rollout.step(UnixMillis(299_999), 8), Step::Wait(_)));
     assert_eq!(pause(rollout.step(UnixMillis(300_000), 8)).kind, FaultKind::NoAnswer);
     let mut unanswered = released(1, 1);
     unanswered.hear(uid(0), Standing::Unanswered, None);
     assert_eq!(pause(unanswered.step(UnixMillis(5), 8)).kind, FaultKind::NoAnswer);
+}
+
+const MINUTE: i64 = 60_000;
+
+#[test]
+fn an_agent_that_polls_seldom_has_three_of_its_gaps() {
+    let mut rollout = released(2, 2);
+    rollout.look(uid(0), true, Some(Duration::from_secs(600)), UnixMillis(0));
+    rollout.look(uid(1), true, Some(Duration::from_secs(30)), UnixMillis(0));
+    rollout.hear(uid(1), Standing::Applied, None);
+    assert_eq!(rollout.step(UnixMillis(6 * MINUTE), 8), Step::Wait(Some(UnixMillis(30 * MINUTE))));
+    assert_eq!(pause(rollout.step(UnixMillis(30 * MINUTE), 8)).agent, Some(uid(0)));
+    assert_eq!(rollout.patience(uid(0)), Duration::from_secs(1800));
+    assert_eq!(rollout.patience(uid(1)), ANSWER_WITHIN);
+}
+
+#[test]
+fn who_left_before_it_answered_is_no_fault_and_has_its_time_again_when_it_is_back() {
+    let mut rollout = released(2, 2);
+    rollout.hear(uid(1), Standing::Applied, None);
+    rollout.look(uid(0), false, None, UnixMillis(MINUTE));
+    rollout.hear(uid(0), Standing::Unanswered, None);
+    assert_eq!(rollout.step(UnixMillis(5 * MINUTE), 8), Step::Wait(Some(UnixMillis(6 * MINUTE))));
+    assert_eq!(rollout.step(UnixMillis(6 * MINUTE), 8), Step::Release(2), "it holds up nobody");
+    rollout.look(uid(0), true, None, UnixMillis(7 * MINUTE));
+    rollout.hear(uid(0), Standing::Waiting, None);
+    assert_eq!(rollout.step(UnixMillis(8 * MINUTE), 8), Step::Wait(Some(UnixMillis(12 * MINUTE))));
+    assert_eq!(pause(rollout.step(UnixMillis(12 * MINUTE), 8)).kind, FaultKind::NoAnswer);
+}
+
+#[test]
+fn a_batch_that_left_as_a_whole_is_not_followed_by_another() {
+    let mut rollout = released(2, 2);
+    (0..2).for_each(|number| rollout.look(uid(number), false, None, UnixMillis(MINUTE)));
+    assert_eq!(rollout.step(UnixMillis(100 * MINUTE), 8), Step::Wait(None));
+    assert_eq!(rollout.step(UnixMillis(100 * MINUTE), 0), Step::Wait(None), "nor is it settled for all");
+    rollout.look(uid(1), true, None, UnixMillis(100 * MINUTE));
+    rollout.hear(uid(1), Standing::Applied, None);
+    assert_eq!(rollout.step(UnixMillis(101 * MINUTE), 8), Step::Release(2));
+    // What an earlier batch did says nothing about the last one.
+    rollout.release(uid(2), &Grant { batch: 2, ..grant(101 * MINUTE) });
+    rollout.look(uid(2), false, None, UnixMillis(102 * MINUTE));
+    assert_eq!(rollout.step(UnixMillis(200 * MINUTE), 8), Step::Wait(None));
+    assert!(rollout.forgive(UnixMillis(200 * MINUTE)).is_empty());
+    rollout.pardon(uid(2));
+    assert_eq!(rollout.step(UnixMillis(200 * MINUTE), 8), Step::Release(2));
 }
 
 #[test]
@@ -109,6 +155,7 @@ enum Happening {
     Hear(u64, Standing, Option<bool>),
     Resume,
     Seconds(u16),
+    Look(u64, bool),
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -122,6 +169,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         8 => (0..20u64, standing, any::<Option<bool>>()).prop_map(|(n, s, h)| Happening::Hear(n, s, h)),
         1 => Just(Happening::Resume),
         1 => (0..200u16).prop_map(Happening::Seconds),
+        2 => (0..20u64, any::<bool>()).prop_map(|(n, there)| Happening::Look(n, there)),
     ]
 }
 
@@ -134,13 +182,15 @@ proptest! {
             match happening {
                 Happening::Hear(number, standing, healthy) => rollout.hear(uid(number), standing, healthy),
                 Happening::Resume => drop(rollout.forgive(now)),
+                Happening::Look(number, there) => rollout.look(uid(number), there, None, now),
                 Happening::Seconds(seconds) => now = UnixMillis(now.0 + i64::from(seconds) * 1000),
                 Happening::Turn => {
                     let before = rollout.clone();
                     match rollout.step(now, 20 - next) {
                         Step::Release(count) => {
                             prop_assert!(count <= size && count > 0);
-                            prop_assert!(before.released.values().all(|one| one.is_settled()));
+                            let is_over = |one: &Released| one.is_settled() || one.gone.is_some_and(|_| now >= one.due());
+                            prop_assert!(before.released.values().all(is_over));
                             prop_assert!(before.released.values().all(|one| one.fault(now).is_none()));
                             for number in next..next + count {
                                 rollout.release(uid(number), &Grant { at: now, ..grant(0) });
@@ -149,7 +199,8 @@ proptest! {
                         }
                         Step::Finish => prop_assert_eq!(next, 20),
                         Step::Pause(fault) => prop_assert!(fault.agent.is_some_and(|uid| before.has(uid))),
-                        Step::Wait(due) => prop_assert!(due.is_some_and(|due| due > now)),
+                        Step::Wait(Some(due)) => prop_assert!(due > now),
+                        Step::Wait(None) => prop_assert!(before.released.values().any(|one| one.gone.is_some())),
                     }
                 }
             }
