@@ -81,6 +81,23 @@ export const agentCases = [
     await page.waitForURL(/new-assignment\?selector=env%3Dprod/);
   }],
 
+  ['an agent shows what happened to it and who caused it, and its messages while somebody looks', async (page, server) => {
+    await signInTo(page, server, `/agents/${uidOf(3)}`);
+    const past = page.getByRole('region', { name: 'What happened' });
+    await past.getByText('assignment.create').waitFor();
+    await past.getByText('by websocket from').waitFor();
+    await page.getByRole('button', { name: 'Edit labels' }).click();
+    await page.getByLabel('One key=value in a line').fill('env=canary');
+    await page.getByRole('button', { name: 'Save the labels of 1 agent' }).click();
+    await past.getByText('agent.label').waitFor();
+    await page.getByText('Messages as they pass').click();
+    await page.getByText('Waiting for the next message.').waitFor();
+    await page.getByText('a heartbeat').waitFor();
+    await page.getByText('412 bytes').click();
+    await page.getByRole('region', { name: /^message from agent of/ }).getByText('"health"').waitFor();
+    await look(page, 'an agent with its messages');
+  }],
+
   ['an agent shows its drift and the difference, is labelled, let go and pinned', async (page, server) => {
     await signInTo(page, server, `/agents/${uidOf(9)}`);
     await page.getByText('It runs otherwise than it was offered in 2 places').waitFor();

@@ -115,6 +115,16 @@ async function byCommands(page, server) {
 
   await cli(server, ['assignments', 'rollback', id, '1', '--yes', '--wait']);
   await inSync(page, 'shop revision 1');
+  // What happened and why stands on the agent's page, and the command says the same.
+  await page.getByRole('region', { name: 'What happened' }).getByText('assignment.set-revision').first().waitFor();
+  const { uid } = /agents\/(?<uid>[0-9a-f-]+)$/.exec(page.url()).groups;
+  assert.match(await cli(server, ['agents', 'timeline', uid]), /assignment\.set-revision/);
+  // It reports its health again and again, so there is soon a message.
+  await page.getByText('Messages as they pass').click();
+  await page.getByText('→ from agent').first().waitFor();
+  await page.getByText('← to agent').first().waitFor();
+  await look(page, 'the demo agent with its messages');
+
   await page.getByRole('link', { name: 'Activity', exact: true }).click();
   await page.getByText('a mistake').first().waitFor();
   await page.getByText('assignment.set-revision').first().waitFor();

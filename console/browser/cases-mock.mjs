@@ -11,7 +11,7 @@ import { configCases } from './cases-configs.mjs';
 import { crowdCases } from './cases-crowd.mjs';
 import { lookCases } from './cases-looks.mjs';
 import { story } from './story.mjs';
-import { control, rowOf, signedIn, uidOf } from './steps.mjs';
+import { control, open, rowOf, signedIn, uidOf } from './steps.mjs';
 
 const focusedRow = (page) => page.evaluate(() => document.activeElement?.closest('tr')?.dataset.uid ?? null);
 
@@ -81,6 +81,18 @@ const using = [
     await page.getByRole('combobox', { name: 'Selector' }).press('Escape');
     await page.getByRole('heading', { name: /^10 agents/ }).waitFor();
   }, { refusals: [400] }],
+
+  ['a selector that is half written does not call back who goes elsewhere', async (page, server) => {
+    await signedIn(page, server);
+    await page.getByRole('combobox', { name: 'Selector' }).fill('os');
+    await page.getByRole('option', { name: 'os.type' }).waitFor();
+    await page.keyboard.press('Escape');
+    // By the address, as a link in a message does: without a click that takes the focus first.
+    await open(page, `/agents/${uidOf(1)}`);
+    await page.getByRole('heading', { name: 'Identity' }).waitFor();
+    await page.getByRole('region', { name: 'What happened' }).getByText('connected').first().waitFor();
+    assert.ok(page.url().endsWith(uidOf(1)), page.url());
+  }],
 
   ['replaced agents are folded away until asked for', async (page, server) => {
     await signedIn(page, server);

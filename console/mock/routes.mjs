@@ -110,7 +110,22 @@ function label(mock, agent, labels) {
   return changed;
 }
 
+/** The audit about it and about its assignment, and its own turns. */
+function timeline(mock, agent) {
+  const assignment = mock.rollouts.standing(agent).assignment;
+  const objects = [`agent/${agent.instance_uid}`, `assignment/${assignment}`];
+  const changes = mock.access.trail.filter((one) => objects.includes(one.object)).map(({ id: _, address: __, ...one }) => ({ ...one, text: null }));
+  const turn = (action, at, text = null) => (at ? [{ at, action: `agent.${action}`, object: objects[0], actor: null, text, before: null, after: null }] : []);
+  return [
+    ...changes, ...turn('first-seen', agent.first_seen), ...turn('enrolled', agent.enrolled_at, `with the enrolment token "${agent.credential.label}"`),
+    ...turn('connected', agent.connected_since, `by ${agent.transport} from ${agent.peer_address}`), ...turn('disconnected', agent.state === 'disconnected' ? agent.last_seen : null, 'heard for the last time'),
+    ...turn('health', agent.health?.status_time, agent.healthy ? 'healthy: StatusOK' : `unhealthy: ${agent.health_status}`),
+  ].sort((one, other) => other.at.localeCompare(one.at));
+}
+
 const agents = [
+  ['GET', '/agents/:uid/timeline', 'viewer', ({ mock, at }) => reply(200, { items: timeline(mock, mock.agent(at[0])) })],
+  ['GET', '/agents/:uid/messages', 'operator', ({ mock, at }) => reply(200, mock.messages(mock.agent(at[0])))],
   ['PUT', '/agents/:uid/config', 'operator', ({ mock, user, at, body }) => {
     const agent = mock.agent(at[0]);
     if (!agent.capabilities.includes('AcceptsRemoteConfig')) throw new Problem(409, 'not configurable', mock.rollouts.standing(agent).reason);

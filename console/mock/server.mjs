@@ -38,6 +38,7 @@ class Mock {
     this.sequence = 0;
     this.started = Date.now();
     this.answers = new Map();
+    this.watched = new Set();
     this.configs = new Configs(this);
     this.rollouts = new Rollouts(this);
     this.access = new Access(this);
@@ -65,6 +66,13 @@ class Mock {
       ...rest, config, drift: config.state === 'drifted' ? one.drift : null,
       offered: offered && { config: offered.config, revision: offered.number, hash: offered.hash, files: offered.files.map(masked) },
     };
+  }
+
+  /** As with the product, the first look finds nothing. */
+  messages(one) {
+    const items = this.watched.has(one.instance_uid) ? exchange(one) : [];
+    this.watched.add(one.instance_uid);
+    return { kept_until: new Date(Date.now() + 60_000).toISOString(), items };
   }
 
   /** Connected agents are heard from; as with the product, a heartbeat that changes nothing is no event. */
@@ -130,6 +138,18 @@ function grouped(items, keyOf) {
   const groups = new Map();
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
   return [...groups].sort((one, other) => other[1].length - one[1].length);
+}
+
+/** A heartbeat, a report of health, and what they were answered. */
+function exchange(one) {
+  const at = (ago) => new Date(Date.now() - ago).toISOString();
+  const from = { instance_uid: one.instance_uid, sequence_num: String(one.sequence_num), capabilities: one.capabilities };
+  const to = { instance_uid: one.instance_uid, capabilities: '7' };
+  return [
+    { at: at(900), direction: 'to agent', size: 20, body: to }, { at: at(902), direction: 'from agent', size: 26, body: from },
+    { at: at(30_000), direction: 'to agent', size: 20, body: to },
+    { at: at(30_003), direction: 'from agent', size: 412, body: { ...from, sequence_num: String(one.sequence_num - 1), health: one.health } },
+  ];
 }
 
 /** As the product masks what it shows, near enough: whatever follows a telling key. */

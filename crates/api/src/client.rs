@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::agents::{AgentDetail, AgentPage, AgentQuery};
+use crate::history::{Messages, Timeline};
 use crate::overview::Overview;
 use crate::problem::Problem;
 use crate::session::{Login, Session};
@@ -197,6 +198,16 @@ impl Client {
     /// `GET /agents/{uid}`.
     pub async fn agent(&self, uid: &str) -> Result<AgentDetail, ClientError> {
         self.get(&format!("/agents/{}", path_part(uid))).await
+    }
+
+    /// `GET /agents/{uid}/timeline`.
+    pub async fn timeline(&self, uid: &str) -> Result<Timeline, ClientError> {
+        self.get(&format!("/agents/{}/timeline", path_part(uid))).await
+    }
+
+    /// `GET /agents/{uid}/messages`.
+    pub async fn messages(&self, uid: &str) -> Result<Messages, ClientError> {
+        self.get(&format!("/agents/{}/messages", path_part(uid))).await
     }
 
     /// `DELETE /agents/{uid}`.

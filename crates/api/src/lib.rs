@@ -8,6 +8,7 @@ pub mod assignments;
 pub mod audit;
 pub mod client;
 pub mod configs;
+pub mod history;
 pub mod hosts;
 pub mod labels;
 pub mod overview;

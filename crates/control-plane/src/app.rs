@@ -27,7 +27,7 @@ use crate::hosts::LiveHosts;
 use crate::hosts::install::Agents;
 use crate::http::{About, Context, ContextInner, MAX_STREAMS, Readiness, router, serve};
 use crate::listen::Listeners;
-use crate::opamp::{Census, Credentials, Endpoint, Outgoing, WriteBehind};
+use crate::opamp::{Census, Credentials, Endpoint, Outgoing, Watched, WriteBehind};
 use crate::secrets::Sealer;
 use crate::services::{Services, controller};
 use crate::setup::{self, Ready};
@@ -102,6 +102,7 @@ impl App {
             proxies: config.trusted_proxies.clone(),
             epoch,
             sessions: AtomicU64::new(0),
+            watched: Watched::default(),
         };
         let server = Server::new(endpoint, settings(&config));
         let certificates = certificates.map(Arc::new);

@@ -3,7 +3,9 @@
 
 mod config;
 mod detail;
+mod messages;
 mod summary;
+mod timeline;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +17,8 @@ use model::{ConfigState, RevisionId};
 use opamp_proto::{InstanceUid, Part};
 use opamp_server::Server;
 use store::{AgentQuery, AuditEntry, Forgotten, Store, StoreError};
+
+pub(crate) use messages::messages;
 
 use crate::configs::Configs;
 use crate::events::Hub;

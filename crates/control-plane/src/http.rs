@@ -1,6 +1,7 @@
 //! API and console over HTTP: one module for each resource, one shape for every error. Agents do not come here:
 //! they have a listener of their own.
 
+mod agent_history;
 mod agents;
 mod api_tokens;
 mod assignments;

@@ -5,9 +5,11 @@ mod credentials;
 mod endpoint;
 mod outgoing;
 mod state;
+mod watched;
 mod write_behind;
 
 pub(crate) use credentials::Credentials;
 pub(crate) use endpoint::{Census, Endpoint, LiveAgent, transport_of};
 pub(crate) use outgoing::Outgoing;
+pub(crate) use watched::{Look, Passed, Watched};
 pub(crate) use write_behind::WriteBehind;

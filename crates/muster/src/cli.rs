@@ -233,6 +233,10 @@ pub(crate) enum AgentsVerb {
     List(AgentsList),
     /// Show one agent in full
     Show(AgentsShow),
+    /// Show what happened to an agent, and who or what caused it
+    Timeline(AgentsShow),
+    /// Print what an agent and the server say to each other, from now on
+    Messages(AgentsShow),
     /// Set and remove labels of an agent
     Label(AgentsLabel),
     /// Pin an agent to a revision, whatever is assigned to it

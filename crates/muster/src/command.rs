@@ -10,6 +10,7 @@ mod configs;
 mod consent;
 mod doctor;
 mod files;
+mod history;
 mod labels;
 mod login;
 mod rollout;

@@ -10,7 +10,7 @@ use opamp_proto::uid::InvalidUid;
 use opamp_proto::{InstanceUid, Moment, RawAgentToServer, ServerCapabilities, wire};
 
 use crate::agent::{Agent, CloseReason, Disconnect, Live, NewAgent, Peer};
-use crate::handler::{Handler, Overload, Rejection, StatusReport};
+use crate::handler::{Direction, Handler, Overload, Rejection, StatusReport};
 use crate::outbox::Outbox;
 use crate::server::Shared;
 use crate::traffic::Flow;
@@ -124,6 +124,7 @@ impl<H: Handler> Via<H> {
             Err(error) => return Some(bad_request(Bytes::copy_from_slice(raw_uid), error.to_string())),
         };
         let agent = self.find(uid)?;
+        self.shared.handler.passed(&agent, Direction::FromAgent, data);
         self.deliver(now, &agent, &message)
     }
 
@@ -131,7 +132,7 @@ impl<H: Handler> Via<H> {
     pub(crate) async fn introduce(&mut self, data: &[u8]) -> Outcome {
         match RawAgentToServer::decode(data) {
             Ok(message) => match InstanceUid::try_from_slice(message.instance_uid) {
-                Ok(uid) => self.meet(uid, &message).await,
+                Ok(uid) => self.meet(uid, &message, data).await,
                 Err(error) => self.malformed(error, None),
             },
             Err(error) => self.malformed(error, None),
@@ -161,7 +162,10 @@ impl<H: Handler> Via<H> {
         }
         let received = match live.session.receive(message) {
             Ok(received) => received,
-            Err(refused) => return Some(bad_request(agent.instance_uid().to_bytes(), refused.to_string())),
+            Err(refused) => {
+                drop(live);
+                return Some(self.refuse(agent, refused.to_string()));
+            }
         };
         self.flow().processed(received.is_news());
         if received.is_news() {
@@ -170,6 +174,15 @@ impl<H: Handler> Via<H> {
             live = agent.lock();
         }
         Some(self.answer(now, agent, live, received))
+    }
+
+    /// BAD_REQUEST for an agent that has a session.
+    fn refuse(&self, agent: &Arc<Agent<H>>, why: String) -> Outcome {
+        use wire::Message as _;
+        let kind = wire::ServerErrorResponseType::BadRequest;
+        let answer = wire::ServerToAgent::refuse(agent.instance_uid().to_bytes(), kind, why);
+        self.shared.handler.passed(agent, Direction::ToAgent, &answer.encode_to_vec());
+        Outcome::BadRequest(Box::new(answer))
     }
 
     /// Composes the answer, after the application had its say.
@@ -198,11 +211,20 @@ impl<H: Handler> Via<H> {
         if received.disconnected {
             self.part(agent, Disconnect::Goodbye);
         }
-        Outcome::Answer { bytes: answer.encode(self.outbox.is_some()), wake }
+        Outcome::Answer { bytes: self.leaving(agent, &answer), wake }
+    }
+
+    /// Encodes what leaves for an agent, and lets the application look on.
+    pub(crate) fn leaving(&self, agent: &Arc<Agent<H>>, answer: &Answer) -> Bytes {
+        let framed = self.outbox.is_some();
+        let bytes = answer.encode(framed);
+        let message = if framed { opamp_proto::frame::data(&bytes).unwrap_or_default() } else { &bytes[..] };
+        self.shared.handler.passed(agent, Direction::ToAgent, message);
+        bytes
     }
 
     /// A message of an instance_uid that has no live session here.
-    async fn meet(&mut self, uid: InstanceUid, message: &RawAgentToServer<'_>) -> Outcome {
+    async fn meet(&mut self, uid: InstanceUid, message: &RawAgentToServer<'_>, data: &[u8]) -> Outcome {
         if let Some((_, new)) = self.renames.iter().find(|(old, _)| *old == uid) {
             return self.rename_answer(uid, *new);
         }
@@ -226,7 +248,7 @@ impl<H: Handler> Via<H> {
             self.renames.push((uid, new));
             return self.rename_answer(uid, new);
         }
-        self.welcome(uid, message).await
+        self.welcome(uid, message, data).await
     }
 
     /// Whether another connection carries this instance_uid and is alive: then this is a second agent with the
@@ -246,7 +268,7 @@ impl<H: Handler> Via<H> {
     }
 
     /// A new session.
-    async fn welcome(&mut self, uid: InstanceUid, message: &RawAgentToServer<'_>) -> Outcome {
+    async fn welcome(&mut self, uid: InstanceUid, message: &RawAgentToServer<'_>, data: &[u8]) -> Outcome {
         let agent = Arc::new(Agent::new(NewAgent {
             uid,
             transport: self.transport(),
@@ -274,6 +296,7 @@ impl<H: Handler> Via<H> {
             self.carry(&agent);
         }
         self.flow().processed(true);
+        self.shared.handler.passed(&agent, Direction::FromAgent, data);
         self.shared.handler.reported(&agent, &report);
         self.answer(self.shared.clock.now(), &agent, agent.lock(), received)
     }

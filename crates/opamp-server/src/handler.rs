@@ -39,11 +39,27 @@ pub trait Handler: Sized + Send + Sync + 'static {
     /// The agent's session ended.
     fn disconnected(&self, agent: &Arc<Agent<Self>>, why: Disconnect);
 
+    /// A message passed between an agent and this server, encoded, without the framing of its transport: for
+    /// looking on. Called for every message of an agent that has a session, so an implementation that is not
+    /// looked at must return at once.
+    fn passed(&self, agent: &Arc<Agent<Self>>, direction: Direction, message: &[u8]) {
+        let _ = (agent, direction, message);
+    }
+
     /// Whether a message must be turned away because there is too much to do (THROTTLE-1, THROTTLE-5). Asked
     /// for each message.
     fn overload(&self) -> Option<Overload> {
         None
     }
+}
+
+/// Which way a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// An AgentToServer.
+    FromAgent,
+    /// A ServerToAgent.
+    ToAgent,
 }
 
 /// Too much to do at the moment.

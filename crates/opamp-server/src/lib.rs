@@ -33,7 +33,7 @@ mod websocket;
 
 pub use agent::{Agent, CloseReason, Disconnect, Peer};
 pub use agents::Agents;
-pub use handler::{ConnectRequest, Handler, Overload, Refusal, Rejection, StatusReport};
+pub use handler::{ConnectRequest, Direction, Handler, Overload, Refusal, Rejection, StatusReport};
 pub use listener::TlsSource;
 pub use opamp_proto;
 pub use opamp_proto::server::Transport;

@@ -169,6 +169,30 @@ impl Store {
         .await
     }
 
+    /// Up to `limit` entries about these objects, and about several agents at once that name this one; the newest
+    /// first.
+    pub async fn audit_about(
+        &self,
+        objects: Vec<String>,
+        agent: String,
+        limit: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        self.read(move |reader| {
+            let places = vec!["?"; objects.len()].join(", ");
+            let sql = format!(
+                "SELECT id, at, actor_kind, actor, address, action, object, before, after FROM audit
+                 WHERE object IN ({places}) OR (object = 'agents' AND instr(after, ?) > 0)
+                 ORDER BY id DESC LIMIT ?"
+            );
+            let values = objects.into_iter().chain([agent]).map(Sql::Text);
+            let values = values.chain([Sql::Integer(i64::from(limit))]);
+            let mut statement = reader.conn.prepare_cached(&sql)?;
+            let rows = statement.query_map(params_from_iter(values), |row| Ok(from_row(row)))?;
+            rows.collect::<Result<Vec<_>, _>>()?.into_iter().collect()
+        })
+        .await
+    }
+
     /// How many entries there are.
     pub async fn audit_count(&self, query: AuditQuery) -> Result<u64, StoreError> {
         self.read(move |reader| {

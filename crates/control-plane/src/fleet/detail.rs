@@ -53,7 +53,7 @@ fn part<M: Message + Default>(parts: &AgentParts, part: Part) -> Option<M> {
     M::decode(parts.get(part)?.clone()).ok()
 }
 
-fn description(wire: wire::AgentDescription) -> Description {
+pub(super) fn description(wire: wire::AgentDescription) -> Description {
     let Attributes { identifying, non_identifying } = wire.into();
     Description { identifying: attributes(identifying), non_identifying: attributes(non_identifying) }
 }
@@ -86,7 +86,7 @@ fn attribute_value(value: &AttributeValue) -> Value {
     }
 }
 
-fn health(tree: HealthTree) -> Health {
+pub(super) fn health(tree: HealthTree) -> Health {
     let HealthTree { healthy, status, last_error, start_time, status_time, attributes: list, components } =
         tree;
     Health {
@@ -112,7 +112,7 @@ fn effective_config(bytes: &Bytes) -> Option<EffectiveConfig> {
     })
 }
 
-fn config_file(name: String, file: wire::AgentConfigFile) -> ConfigFile {
+pub(super) fn config_file(name: String, file: wire::AgentConfigFile) -> ConfigFile {
     let wire::AgentConfigFile { body, content_type, role: _ } = file;
     let (body, redacted, encoding) = match std::str::from_utf8(&body) {
         Ok(text) => {
@@ -128,7 +128,7 @@ fn config_file(name: String, file: wire::AgentConfigFile) -> ConfigFile {
     ConfigFile { name, content_type, body, redacted, encoding: encoding.to_owned() }
 }
 
-fn components(available: wire::AvailableComponents) -> Components {
+pub(super) fn components(available: wire::AvailableComponents) -> Components {
     let wire::AvailableComponents { components, hash } = available;
     Components { hash: hex::encode(hash), tree: component_map(components) }
 }
@@ -143,7 +143,7 @@ fn component(details: wire::ComponentDetails) -> Value {
     json!({ "metadata": metadata, "components": component_map(sub_component_map) })
 }
 
-fn package_statuses(statuses: wire::PackageStatuses) -> Value {
+pub(super) fn package_statuses(statuses: wire::PackageStatuses) -> Value {
     let wire::PackageStatuses { packages, server_provided_all_packages_hash, error_message } = statuses;
     let packages: Map<_, _> =
         packages.into_iter().map(|(name, status)| (name, package_status(status))).collect();
@@ -181,7 +181,7 @@ fn package_status(status: wire::PackageStatus) -> Value {
     })
 }
 
-fn connection_settings_status(status: wire::ConnectionSettingsStatus) -> Value {
+pub(super) fn connection_settings_status(status: wire::ConnectionSettingsStatus) -> Value {
     let wire::ConnectionSettingsStatus { last_connection_settings_hash, status, error_message } = status;
     let prefix = "ConnectionSettingsStatuses_";
     json!({
@@ -191,7 +191,7 @@ fn connection_settings_status(status: wire::ConnectionSettingsStatus) -> Value {
     })
 }
 
-fn remote_config_status(state: RemoteConfigState) -> RemoteConfigStatus {
+pub(super) fn remote_config_status(state: RemoteConfigState) -> RemoteConfigStatus {
     let RemoteConfigState { status, hash, error } = state;
     RemoteConfigStatus { hash: hex::encode(hash), status: status.as_str().to_owned(), error: said(error) }
 }

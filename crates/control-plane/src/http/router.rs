@@ -19,9 +19,9 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::request::MAX_BODY;
 use super::{
-    agents, api_tokens, assignments, audit, configs, console, drafts, event_stream, headers, health,
-    host_door, hosts, idempotency, labels, metrics, openapi, overrides, overview, preconditions,
-    project_files, projects, reach, rollouts, service_logs, services, session, tokens, users, views,
+    agent_history, agents, api_tokens, assignments, audit, configs, console, drafts, event_stream, headers, health, host_door,
+    hosts, idempotency, labels, metrics, openapi, overrides, overview, preconditions, project_files, projects,
+    reach, rollouts, service_logs, services, session, tokens, users, views,
 };
 use crate::hosts::install::INSTALL_PATH;
 
@@ -37,6 +37,8 @@ fn resources() -> OpenApiRouter<Context> {
         .routes(routes!(agents::list))
         .routes(routes!(agents::attribute_keys))
         .routes(routes!(agents::show, agents::forget))
+        .routes(routes!(agent_history::timeline))
+        .routes(routes!(agent_history::messages))
         .routes(routes!(labels::show, labels::replace))
         .routes(routes!(labels::change))
         .routes(routes!(views::list, views::create))

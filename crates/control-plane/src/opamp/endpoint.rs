@@ -10,13 +10,15 @@ use bytes::Bytes;
 use model::{AgentParts, ServerEpoch, SessionEpoch, Transport, UnixMillis};
 use opamp_proto::Part;
 use opamp_server::{
-    Agent, CloseReason, ConnectRequest, Disconnect, Handler, Overload, Refusal, Rejection, StatusReport,
+    Agent, CloseReason, ConnectRequest, Direction, Disconnect, Handler, Overload, Refusal, Rejection,
+    StatusReport,
 };
 use store::{AgentWrite, EnrolOutcome, Enrolment, Mark, SessionStart, Store, StoreError};
 
 use super::credentials::{Credentials, Entry};
 use super::outgoing::Outgoing;
 use super::state::AgentState;
+use super::watched::Watched;
 use crate::clock;
 use crate::configs::Configs;
 use crate::events::Hub;
@@ -85,6 +87,7 @@ pub(crate) struct Endpoint {
     pub(crate) proxies: TrustedProxies,
     pub(crate) epoch: ServerEpoch,
     pub(crate) sessions: AtomicU64,
+    pub(crate) watched: Watched,
 }
 
 impl Handler for Endpoint {
@@ -148,6 +151,12 @@ impl Handler for Endpoint {
             write.last_seen = heard;
             write.mark = Some(Mark::Disconnected(now));
         });
+    }
+
+    fn passed(&self, agent: &Arc<LiveAgent>, direction: Direction, message: &[u8]) {
+        if self.watched.anybody() {
+            self.watched.passed(agent.instance_uid(), clock::now(), direction, message);
+        }
     }
 
     fn overload(&self) -> Option<Overload> {

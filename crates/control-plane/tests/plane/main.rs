@@ -12,6 +12,7 @@ mod console;
 mod enrolment;
 mod events;
 mod fleet;
+mod history;
 mod hosts;
 mod idempotency;
 mod inventory;

@@ -39,6 +39,8 @@ fn table() -> Vec<(&'static str, &'static str, Needs, Value)> {
         ("GET", "/agents", Viewer, none.clone()),
         ("GET", "/agents/attribute-keys", Viewer, none.clone()),
         ("GET", "/agents/{uid}", Viewer, none.clone()),
+        ("GET", "/agents/{uid}/timeline", Viewer, none.clone()),
+        ("GET", "/agents/{uid}/messages", Operator, none.clone()),
         ("DELETE", "/agents/{uid}", Operator, none.clone()),
         ("GET", "/tokens", Viewer, none.clone()),
         ("POST", "/tokens", Operator, json!({ "label": "a" })),

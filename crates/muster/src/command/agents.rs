@@ -3,7 +3,7 @@
 use api::agents::{AgentConfig, AgentDetail, AgentPage, AgentQuery, AgentSummary, Attribute, Health};
 use api::{Client, ClientError};
 
-use super::{labels, runtime};
+use super::{history, labels, runtime};
 use crate::cli::{AgentsArgs, AgentsList, AgentsShow, AgentsVerb};
 use crate::context::client;
 use crate::failure::{Code, Failure};
@@ -18,6 +18,8 @@ pub(crate) fn agents(args: AgentsArgs, debug: bool) -> Result<(), Failure> {
     match args.verb {
         AgentsVerb::List(args) => runtime.block_on(list(args, debug)),
         AgentsVerb::Show(args) => runtime.block_on(show(args, debug)),
+        AgentsVerb::Timeline(args) => runtime.block_on(history::timeline(args, debug)),
+        AgentsVerb::Messages(args) => runtime.block_on(history::messages(args, debug)),
         AgentsVerb::Label(args) => runtime.block_on(labels::label(args, debug)),
         AgentsVerb::Override(args) => runtime.block_on(labels::pin(args, debug)),
         AgentsVerb::Unset(args) => runtime.block_on(labels::unpin(args, debug)),

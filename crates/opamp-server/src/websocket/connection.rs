@@ -292,7 +292,7 @@ impl<H: Handler> Connection<H> {
             (session.poll_answer(now, &self.via.shared.settings.session), session.poll_timeout())
         };
         if let Some(answer) = answer {
-            self.send(Frame::binary(answer.encode(true))).await?;
+            self.send(Frame::binary(self.via.leaving(&agent, &answer))).await?;
         }
         self.wake_at(wake);
         Ok(())

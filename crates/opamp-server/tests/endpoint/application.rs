@@ -7,7 +7,8 @@ use std::time::Duration;
 use opamp_proto::wire::{self, AgentToServer};
 use opamp_proto::{InstanceUid, PartSet};
 use opamp_server::{
-    Agent, ConnectRequest, Disconnect, Handler, Overload, Refusal, Rejection, Server, Settings, StatusReport,
+    Agent, ConnectRequest, Direction, Disconnect, Handler, Overload, Refusal, Rejection, Server, Settings,
+    StatusReport,
 };
 use tokio::net::TcpListener;
 
@@ -31,6 +32,7 @@ pub(crate) struct Wishes {
 pub(crate) struct Application {
     pub(crate) heard: Mutex<Vec<Heard>>,
     pub(crate) wishes: Mutex<Wishes>,
+    pub(crate) passed: Mutex<Vec<(InstanceUid, Direction, Vec<u8>)>>,
 }
 
 impl Application {
@@ -78,6 +80,10 @@ impl Handler for Noting {
 
     fn disconnected(&self, agent: &Arc<Agent<Self>>, why: Disconnect) {
         self.note(Heard::Disconnected(agent.instance_uid(), why));
+    }
+
+    fn passed(&self, agent: &Arc<Agent<Self>>, direction: Direction, message: &[u8]) {
+        self.passed.lock().unwrap().push((agent.instance_uid(), direction, message.to_vec()));
     }
 
     fn overload(&self) -> Option<Overload> {

@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use opamp_server::{Peer, Server, Settings};
+use opamp_proto::wire::{AgentToServer, Message, ServerErrorResponseType, ServerToAgent};
+use opamp_server::{Direction, Peer, Server, Settings};
 use testkit::raw::{Connection, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::application::{Noting, World, full};
+use crate::application::{Noting, World, bare, full, uid};
 
 #[tokio::test]
 async fn s32_the_service_is_mounted_in_a_router_of_another_application() {
@@ -20,7 +21,7 @@ async fn s32_the_service_is_mounted_in_a_router_of_another_application() {
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
     let mut connection = Connection::to(address).await;
-    let body = opamp_proto::wire::Message::encode_to_vec(&full(1, 0));
+    let body = full(1, 0).encode_to_vec();
     let headers = [("content-type", "application/x-protobuf")];
     let response = connection.request("POST /agents/here", &headers, &body).await;
     assert_eq!((response.status, response.message().error_response), (200, None), "model_8");
@@ -39,6 +40,42 @@ async fn any_byte_stream_carries_a_connection() {
     let mut connection = Connection::over(ours);
     assert_eq!(connection.upgrade("/v1/opamp", &[]).await.status, 101);
     assert_eq!(connection.ask(&full(1, 0)).await.error_response, None);
+}
+
+#[tokio::test]
+async fn an_application_can_look_on_at_every_message_of_an_agent() {
+    let world = World::new().await;
+    let mut websocket = Connection::websocket(world.address, &[]).await;
+    let mut plain = Connection::to(world.address).await;
+    let answered = [websocket.ask(&full(1, 0)).await, websocket.ask(&bare(1, 1)).await];
+    let polled = plain.exchange(&[], &full(2, 0)).await.message();
+    let passed = world.application.passed.lock().unwrap().clone();
+    let sent = |message: AgentToServer| (Direction::FromAgent, message.encode_to_vec());
+    let got = |message: &ServerToAgent| (Direction::ToAgent, message.encode_to_vec());
+    let of = |number: u8| {
+        let mine = passed.iter().filter(|(agent, ..)| *agent == uid(number));
+        mine.map(|(_, direction, bytes)| (*direction, bytes.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(of(1), [sent(full(1, 0)), got(&answered[0]), sent(bare(1, 1)), got(&answered[1])]);
+    assert_eq!(of(2), [sent(full(2, 0)), got(&polled)]);
+}
+
+#[tokio::test]
+async fn an_application_sees_also_what_was_refused() {
+    let world = World::new().await;
+    let mut websocket = Connection::websocket(world.address, &[]).await;
+    websocket.ask(&full(1, 0)).await;
+    let mut broken = bare(1, 1).encode_to_vec();
+    // Field 5, health, of two bytes that are no message.
+    broken.extend([0x2a, 2, 0xff, 0xff]);
+    websocket.send(2, &[&[0], &broken[..]].concat()).await;
+    let answer = websocket.next().await.unwrap().message();
+    let error = answer.error_response.clone().unwrap();
+    assert_eq!(error.r#type, ServerErrorResponseType::BadRequest as i32);
+    let passed = world.application.passed.lock().unwrap().clone();
+    let expected =
+        [(uid(1), Direction::FromAgent, broken), (uid(1), Direction::ToAgent, answer.encode_to_vec())];
+    assert_eq!(passed[2..], expected);
 }
 
 /// A server with TLS, and what its clients need.
