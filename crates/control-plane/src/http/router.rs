@@ -19,9 +19,9 @@ use super::context::Context;
 use super::problem::ApiError;
 use super::request::MAX_BODY;
 use super::{
-    agent_history, agents, api_tokens, assignments, audit, configs, console, drafts, event_stream, headers, health, host_door,
-    hosts, idempotency, labels, metrics, openapi, overrides, overview, preconditions, project_files, projects,
-    reach, rollouts, service_logs, services, session, tokens, users, views,
+    agent_history, agents, api_tokens, assignments, audit, configs, console, drafts, event_stream, headers,
+    health, host_door, hosts, idempotency, labels, metrics, openapi, overrides, overview, preconditions,
+    project_files, projects, reach, rollouts, service_logs, services, session, tokens, users, views,
 };
 use crate::hosts::install::INSTALL_PATH;
 
