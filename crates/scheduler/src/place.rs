@@ -171,6 +171,14 @@ fn mounts(world: &ProjectWorld, release: &Release, view: &HostView, hosts: &[Hos
     for mount in &release.spec.container.mounts {
         match &mount.source {
             MountSource::Volume { volume, .. } => {
+                // A volume can be a path of the host by another name.
+                let spec = world.project.volumes.iter().find(|it| it.name == *volume);
+                if let Some(spec) = spec.filter(|it| it.is_host_path()) {
+                    let path = spec.options.get("device").cloned().unwrap_or_default();
+                    if !allows(&view.host.allowed_paths, &path) {
+                        return Some(Refusal::PathNotAllowed { path });
+                    }
+                }
                 let place = world.volumes.iter().find(|it| it.spec.name == *volume && !it.doomed);
                 if let Some(place) = place.filter(|place| place.host_id != view.host.id) {
                     let name = hosts.iter().find(|other| other.host.id == place.host_id);
@@ -225,4 +233,20 @@ fn ports(world: &ProjectWorld, service: &Service, release: &Release, view: &Host
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_allowed_with_what_lies_below_it_and_not_with_what_only_begins_like_it() {
+        let allowed = ["/srv/data".to_owned(), "/mnt/".to_owned()];
+        for path in ["/srv/data", "/srv/data/a", "/mnt/a"] {
+            assert!(allows(&allowed, path), "{path}");
+        }
+        for path in ["/srv", "/srv/database", "/", "", "/etc"] {
+            assert!(!allows(&allowed, path), "{path}");
+        }
+    }
 }
