@@ -150,6 +150,7 @@ async fn connect_7_another_machine_with_the_token_is_refused_and_the_first_stays
     let machine = Machine::named("h1");
     let answer = api.join(&machine).await;
     let first = living(&world, &answer, &machine).await;
+    testkit::raw::until("a state", || !first.seen.lock().unwrap().states.is_empty()).await;
     for thief in [
         Machine { machine_id: "another-machine".to_owned(), ..machine.clone() },
         Machine { key: "another-key".to_owned(), ..machine.clone() },
