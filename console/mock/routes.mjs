@@ -110,6 +110,12 @@ function label(mock, agent, labels) {
   return changed;
 }
 
+/** The keys of attributes and labels that some agent has. */
+function keysOf(agents) {
+  const described = ({ description }) => [...description.identifying, ...description.non_identifying].map(({ key }) => key);
+  return [...new Set(agents.flatMap((agent) => [...described(agent), ...Object.keys(agent.labels)]))].sort();
+}
+
 /** The audit about it and about its assignment, and its own turns. */
 function timeline(mock, agent) {
   const assignment = mock.rollouts.standing(agent).assignment;
@@ -126,6 +132,7 @@ function timeline(mock, agent) {
 const agents = [
   ['GET', '/agents/:uid/timeline', 'viewer', ({ mock, at }) => reply(200, { items: timeline(mock, mock.agent(at[0])) })],
   ['GET', '/agents/:uid/messages', 'operator', ({ mock, at }) => reply(200, mock.messages(mock.agent(at[0])))],
+  ['GET', '/agents/attribute-keys', 'viewer', ({ mock }) => reply(200, { items: keysOf([...mock.agents.values()]) })],
   ['PUT', '/agents/:uid/config', 'operator', ({ mock, user, at, body }) => {
     const agent = mock.agent(at[0]);
     if (!agent.capabilities.includes('AcceptsRemoteConfig')) throw new Problem(409, 'not configurable', mock.rollouts.standing(agent).reason);

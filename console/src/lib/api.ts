@@ -216,6 +216,11 @@ export class Api {
     return this.#call('GET', query ? `/agents?${query}` : '/agents');
   }
 
+  /** The keys of attributes and labels that some agent has. */
+  attributeKeys(): Promise<{ items: string[] }> {
+    return this.#call('GET', '/agents/attribute-keys?limit=500');
+  }
+
   agent(uid: string): Promise<AgentDetail> {
     return this.#call('GET', `/agents/${encodeURIComponent(uid)}`);
   }

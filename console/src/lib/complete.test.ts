@@ -21,6 +21,12 @@ test('values are offered after an operator, in quotes where they need them', () 
   expect(texts('pid=')).toEqual([]);
 });
 
+test('keys that no agent was looked at for are offered when the server knows them, unusual ones after the usual', () => {
+  const told = knownFrom([], [], ['cloud.region', 'host.name', 'rack']);
+  expect(suggest(told, '').map((one) => one.shown)).toEqual(['host.name', 'cloud.region', 'rack']);
+  expect(suggest(told, 'reg').map((one) => one.text)).toEqual(['cloud.region=']);
+});
+
 test('nothing is offered for what is finished or cannot be read', () => {
   expect(texts('env=prod')).toEqual([]);
   expect(texts('env in (prod')).toEqual([]);

@@ -1,5 +1,5 @@
-// Completion of selectors: what is being written at the end of the text, and what it could become. Knows keys and values
-// from the agents that were looked at; it is a help, the server has the last word.
+// Completion of selectors: what is being written at the end of the text, and what it could become. The server tells which
+// keys agents have; values are those of the agents that were looked at. It is a help, the server has the last word.
 import { api, type AgentDetail, type AgentSummary } from './api';
 
 export interface Known {
@@ -23,8 +23,10 @@ function add(known: Known, key: string, value: string | null | undefined): void 
   known.keys.set(key, values);
 }
 
-export function knownFrom(agents: AgentSummary[], details: AgentDetail[] = []): Known {
-  const known: Known = { keys: new Map(USUAL.map((key) => [key, new Set<string>()])) };
+/** The usual keys come first, as far as some agent has them; when nothing is known of that, all of them. */
+export function knownFrom(agents: AgentSummary[], details: AgentDetail[] = [], keys: string[] = USUAL): Known {
+  const first = USUAL.filter((key) => keys.includes(key));
+  const known: Known = { keys: new Map([...first, ...keys].map((key) => [key, new Set<string>()])) };
   for (const agent of agents) {
     add(known, 'service.name', agent.name);
     add(known, 'service.namespace', agent.namespace);
@@ -44,9 +46,9 @@ export function knownFrom(agents: AgentSummary[], details: AgentDetail[] = []): 
 /** Looks at some agents of the fleet; without an answer only the usual keys are known. */
 export async function learn(): Promise<Known> {
   try {
-    const { items } = await api.agents('limit=500');
+    const [{ items }, keys] = await Promise.all([api.agents('limit=500'), api.attributeKeys()]);
     const details = await Promise.all(items.slice(0, 2).map((agent) => api.agent(agent.instance_uid)));
-    return knownFrom(items, details);
+    return knownFrom(items, details, keys.items);
   } catch {
     return knownFrom([]);
   }
