@@ -5,6 +5,7 @@ mod access;
 mod assignments;
 mod configs;
 mod labels;
+mod path;
 mod trust;
 
 use std::fmt;
@@ -21,6 +22,7 @@ use crate::problem::Problem;
 use crate::session::{Login, Session};
 use crate::tokens::{CreatedToken, NewToken, TokenList};
 
+pub(crate) use path::{path_part, with_query};
 pub use trust::{Trust, presented_keys};
 
 /// Called with one line per request and per answer; secrets are masked before.
@@ -32,7 +34,17 @@ pub struct Client {
     http: reqwest::Client,
     base: String,
     token: Option<String>,
+    credential: Option<Credential>,
     trace: Option<Trace>,
+}
+
+/// Where a client's token is from, for people whose token is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credential {
+    /// What it is called, such as `the token in MUSTER_TOKEN`.
+    pub name: String,
+    /// What to do when the server does not accept it.
+    pub advice: String,
 }
 
 /// Why a call has no result.
@@ -41,6 +53,16 @@ pub enum ClientError {
     /// The server answered with a problem.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
+    /// The server does not accept the token that was sent.
+    #[error("{url} does not accept {name}: it is wrong, has expired or was revoked")]
+    Credential {
+        /// The server's URL.
+        url: String,
+        /// What the token is called.
+        name: String,
+        /// What to do.
+        advice: String,
+    },
     /// No connection, or it broke. Worth a retry.
     #[error("cannot reach {url}: {reason}")]
     Unreachable {
@@ -75,6 +97,7 @@ impl ClientError {
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Problem(problem) => Some(problem.status),
+            Self::Credential { .. } => Some(401),
             _ => None,
         }
     }
@@ -132,7 +155,7 @@ impl Client {
             None => builder,
         };
         let http = builder.build().map_err(|e| unreachable(base, &e))?;
-        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), token, trace: None })
+        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), token, credential: None, trace: None })
     }
 
     /// Tells every request and answer to `trace`.
@@ -146,6 +169,13 @@ impl Client {
     #[must_use]
     pub fn with_token(mut self, token: Option<String>) -> Self {
         self.token = token;
+        self
+    }
+
+    /// Names the token, so that an error can say which one was refused.
+    #[must_use]
+    pub fn with_credential(mut self, credential: Option<Credential>) -> Self {
+        self.credential = credential;
         self
     }
 
@@ -315,9 +345,13 @@ impl Client {
         }
         let body = response.bytes().await.map_err(|e| unreachable(&self.base, &e))?;
         self.tell(|| format!("< {}", masked(&String::from_utf8_lossy(&body))));
-        match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => Err(ClientError::Problem(Box::new(problem))),
-            Err(_) => Err(self.unexpected(path, format!("HTTP {status} without problem details"))),
+        match (serde_json::from_slice::<Problem>(&body), &self.credential) {
+            (Ok(_), Some(Credential { name, advice })) if status.as_u16() == 401 => {
+                let (name, advice) = (name.clone(), advice.clone());
+                Err(ClientError::Credential { url: self.base.clone(), name, advice })
+            }
+            (Ok(problem), _) => Err(ClientError::Problem(Box::new(problem))),
+            (Err(_), _) => Err(self.unexpected(path, format!("HTTP {status} without problem details"))),
         }
     }
 
@@ -330,30 +364,6 @@ impl Client {
             trace(&line());
         }
     }
-}
-
-/// A path with those parameters that are there.
-pub(crate) fn with_query(path: &str, parameters: &[(&str, Option<String>)]) -> String {
-    let given = parameters
-        .iter()
-        .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={}", path_part(value))));
-    match given.collect::<Vec<_>>().join("&") {
-        query if query.is_empty() => path.to_owned(),
-        query => format!("{path}?{query}"),
-    }
-}
-
-/// What a user typed as a path segment or a query value: whatever could end it is percent-encoded.
-pub(crate) fn path_part(text: &str) -> String {
-    let mut part = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            part.push(char::from(byte));
-        } else {
-            part.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    part
 }
 
 fn unreachable(url: &str, error: &reqwest::Error) -> ClientError {
@@ -418,17 +428,5 @@ mod tests {
             text,
             r#"{"items":[{"id":1,"token":"***"}],"password":"***","token":null,"username":"a"}"#
         );
-    }
-
-    #[test]
-    fn a_query_has_only_what_is_given() {
-        assert_eq!(with_query("/a", &[("x", None)]), "/a");
-        let parameters = [("x", Some("1&2".to_owned())), ("y", None), ("z", Some(String::new()))];
-        assert_eq!(with_query("/a", &parameters), "/a?x=1%262&z=");
-    }
-
-    #[test]
-    fn a_path_part_cannot_leave_its_segment() {
-        assert_eq!(path_part("../a?b#c/d"), "..%2Fa%3Fb%23c%2Fd");
     }
 }

@@ -196,7 +196,18 @@ pub struct NewRevision {
     pub based_on: Option<u32>,
 }
 
-/// Body of `POST /configs/check`, and each side of `POST /configs/diff`.
+/// Body of `POST /configs/check`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckRequest {
+    /// The files.
+    pub files: Vec<NewFile>,
+    /// The configuration that they are for: the answer says what saving them would do. It need not exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+}
+
+/// A side of `POST /configs/diff`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Draft {
@@ -211,6 +222,12 @@ pub struct Check {
     pub valid: bool,
     /// What was found, by file and line.
     pub problems: Vec<ConfigProblem>,
+    /// What saving them would do: `created`, `changed` or `unchanged`. Only when `config` was given and they are valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// The number of the revision that would be the latest then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u32>,
 }
 
 /// Something that is wrong or odd in a file.
@@ -244,8 +261,15 @@ pub struct DiffQuery {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DraftDiff {
-    /// What was.
-    pub from: Draft,
+    /// What was. Excludes `config`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Draft>,
+    /// What was is a revision of this configuration, as the server has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// Which one, with `config`. Absent: the latest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u32>,
     /// What is to be.
     pub to: Draft,
 }

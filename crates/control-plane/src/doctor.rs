@@ -14,6 +14,8 @@ use serde::Serialize;
 pub struct Subject {
     /// `--data-dir`.
     pub data_dir: PathBuf,
+    /// Whether somebody named it: then it must be there.
+    pub is_data_dir_named: bool,
     /// `--key-file`.
     pub key_file: Option<PathBuf>,
     /// `--opamp-listen`.

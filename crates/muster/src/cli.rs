@@ -1,6 +1,7 @@
 //! Every command and flag. Each flag of `server` and `dev` can also be set as an environment variable.
 
 pub(crate) mod access;
+pub(crate) mod contexts;
 pub(crate) mod operations;
 
 use std::path::PathBuf;
@@ -22,11 +23,21 @@ pub(crate) use fleet::*;
 #[derive(Debug, Parser)]
 #[command(name = "muster", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that can stand anywhere on the command line.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
     /// Show more: the server's debug log, or a command's exchange with the server (secrets masked)
     #[arg(long, global = true, env = "MUSTER_DEBUG")]
     pub(crate) debug: bool,
-    #[command(subcommand)]
-    pub(crate) command: Command,
+    /// The context to use instead of the current one: see muster context
+    #[arg(long, global = true, env = "MUSTER_CONTEXT", value_name = "NAME")]
+    pub(crate) context: Option<String>,
 }
 
 impl Cli {
@@ -63,10 +74,13 @@ pub(crate) enum Command {
     Server(ServerArgs),
     /// Run a server on this machine with a demo agent, to look around
     Dev(DevArgs),
-    /// Log in to a server and remember it
+    /// Log in to a server and remember it as a context: the one that --context names, or else the URL's host
     Login(LoginArgs),
     /// End the session of the current context and forget it
     Logout(Connection),
+    /// The servers that you are logged in to, and which of them commands talk to
+    #[command(visible_alias = "contexts")]
+    Context(contexts::ContextArgs),
     /// Agents: list, show, label, pin to a configuration
     Agents(AgentsArgs),
     /// Configurations and their revisions
@@ -194,9 +208,6 @@ pub(crate) struct Connection {
     /// SHA-256 of the server's or its authority's public key, as the server prints it
     #[arg(long, env = "MUSTER_FINGERPRINT", value_name = "HEX")]
     pub(crate) fingerprint: Option<String>,
-    /// The context to use instead of the current one
-    #[arg(long, env = "MUSTER_CONTEXT", value_name = "NAME")]
-    pub(crate) context: Option<String>,
 }
 
 /// `muster login`.
@@ -214,9 +225,9 @@ pub(crate) struct LoginArgs {
     /// SHA-256 of the server's or its authority's public key, as the server prints it
     #[arg(long, env = "MUSTER_FINGERPRINT", value_name = "HEX")]
     pub(crate) fingerprint: Option<String>,
-    /// Name of the context; the URL's host if absent
-    #[arg(long, value_name = "NAME")]
-    pub(crate) context: Option<String>,
+    /// Leave the current context as it is; commands reach this server with --context
+    #[arg(long)]
+    pub(crate) keep_current: bool,
 }
 
 /// `muster agents`.

@@ -4,16 +4,20 @@ mod agents;
 mod api_tokens;
 mod apply;
 mod archive;
+mod assign;
 mod assignments;
 mod audit;
 mod configs;
 mod consent;
+mod contexts;
 mod doctor;
 mod files;
 mod history;
 mod labels;
 mod login;
+mod reach;
 mod rollout;
+mod steer;
 mod tokens;
 mod users;
 mod views;
@@ -22,7 +26,7 @@ use clap::CommandFactory;
 use tokio::runtime::Runtime;
 
 use crate::cli::{AdminArgs, AdminVerb, Cli, CompletionArgs, ResetLogin};
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output;
 
 pub(crate) use agents::agents;
@@ -31,6 +35,7 @@ pub(crate) use archive::{backup, restore};
 pub(crate) use assignments::assignments;
 pub(crate) use audit::audit;
 pub(crate) use configs::configs;
+pub(crate) use contexts::contexts;
 pub(crate) use doctor::doctor;
 pub(crate) use labels::labels;
 pub(crate) use login::{login, logout};
@@ -48,7 +53,7 @@ pub(crate) fn admin(args: AdminArgs) -> Result<(), Failure> {
     let AdminVerb::ResetLogin(ResetLogin { data_dir, user }) = args.verb;
     let reset = control_plane::admin::reset_login(&data_dir, Some(&user), env!("CARGO_PKG_VERSION"));
     let password = runtime()?.block_on(reset).map_err(|error| match error {
-        control_plane::admin::ResetError::NoUser(_) => Failure::new(Code::NotFound, error.to_string()),
+        control_plane::admin::ResetError::NoUser(_) => Failure::new(Kind::NotFound, error.to_string()),
         other => Failure::of(&other),
     })?;
     output::line(&format!(

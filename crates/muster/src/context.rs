@@ -7,11 +7,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use api::client::Credential;
 use api::{Client, Trust};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::Connection;
-use crate::failure::{Code, Failure};
+use crate::cli::{Connection, Global};
+use crate::failure::{Failure, Kind};
 
 /// A server and how to talk to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,15 @@ pub(crate) struct Context {
     /// SHA-256 of the public key to trust; absent: the system's roots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) spki_sha256: Option<String>,
+}
+
+/// Whether commands turn to a context that is put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It is the current one from now on.
+    ToIt,
+    /// The current one stays, if there is one.
+    No,
 }
 
 /// All of them.
@@ -42,7 +52,7 @@ impl Contexts {
             .or_else(|| dir("HOME").map(|home| home.join(".config/muster")))
             .map(|folder| folder.join("contexts.json"))
             .ok_or_else(|| {
-                Failure::new(Code::Failed, "there is no HOME to keep logins in")
+                Failure::new(Kind::Failed, "there is no HOME to keep logins in")
                     .hint("Set MUSTER_CONFIG_DIR.")
             })
     }
@@ -51,7 +61,7 @@ impl Contexts {
     pub(crate) fn load() -> Result<Self, Failure> {
         let path = Self::path()?;
         let broken = |why: String| {
-            Failure::new(Code::Failed, format!("{} cannot be read: {why}", path.display()))
+            Failure::new(Kind::Failed, format!("{} cannot be read: {why}", path.display()))
                 .hint("Move it away and run muster login again.")
         };
         match fs::read_to_string(&path) {
@@ -65,24 +75,33 @@ impl Contexts {
     pub(crate) fn save(&self) -> Result<(), Failure> {
         let path = Self::path()?;
         write(&path, self).map_err(|error| {
-            Failure::new(Code::Failed, format!("{} cannot be written: {error}", path.display()))
+            Failure::new(Kind::Failed, format!("{} cannot be written: {error}", path.display()))
         })
     }
 
-    /// Puts a context in and makes it the current one.
-    pub(crate) fn put(&mut self, name: &str, context: Context) {
+    /// Puts a context in; says whether it is the current one then. Without a current one it becomes that.
+    pub(crate) fn put(&mut self, name: &str, context: Context, turn: Turn) -> bool {
         self.contexts.insert(name.to_owned(), context);
-        self.current = Some(name.to_owned());
+        let is_gone = self.current.as_ref().is_none_or(|current| !self.contexts.contains_key(current));
+        if turn == Turn::ToIt || is_gone {
+            self.current = Some(name.to_owned());
+        }
+        self.current.as_deref() == Some(name)
     }
 
     /// The context that the flags mean, with its name.
     pub(crate) fn find(&self, name: Option<&str>) -> Result<Option<(&str, &Context)>, Failure> {
         let Some(name) = name.or(self.current.as_deref()) else { return Ok(None) };
-        match self.contexts.get_key_value(name) {
-            Some((name, context)) => Ok(Some((name, context))),
-            None => Err(Failure::new(Code::NotFound, format!("there is no context {name:?}"))
-                .hint(format!("There are: {}", self.names()))),
-        }
+        let context = self.named(name)?;
+        Ok(self.contexts.get_key_value(name).map(|(name, _)| (name.as_str(), context)))
+    }
+
+    /// The context of this name.
+    pub(crate) fn named(&self, name: &str) -> Result<&Context, Failure> {
+        self.contexts.get(name).ok_or_else(|| {
+            Failure::new(Kind::NotFound, format!("there is no context {name:?}"))
+                .hint(format!("There are: {}", self.names()))
+        })
     }
 
     fn names(&self) -> String {
@@ -106,27 +125,66 @@ fn write(path: &Path, contexts: &Contexts) -> io::Result<()> {
 }
 
 /// A client for the server that the flags, the environment or the contexts mean.
-pub(crate) fn client(connection: &Connection, debug: bool) -> Result<Client, Failure> {
+pub(crate) fn client(connection: &Connection, global: &Global) -> Result<Client, Failure> {
     let contexts = Contexts::load()?;
-    let stored = match (&connection.url, &connection.context) {
-        // A URL without a context means that server and nothing that was stored for another.
-        (Some(url), None) => {
-            contexts.contexts.values().find(|context| context.url == url.trim_end_matches('/')).cloned()
-        }
-        (_, name) => contexts.find(name.as_deref())?.map(|(_, context)| context.clone()),
-    };
-    let url = connection.url.clone().or_else(|| stored.as_ref().map(|context| context.url.clone()));
+    let stored = stored(&contexts, connection, global)?;
+    let url = connection.url.clone().or_else(|| stored.map(|(_, context)| context.url.clone()));
     let url = url.ok_or_else(|| {
-        Failure::new(Code::Usage, "no server is known")
+        Failure::new(Kind::Usage, "no server is known")
             .hint("Run: muster login <url>, or set MUSTER_URL and MUSTER_TOKEN.")
     })?;
     let fingerprint = connection
         .fingerprint
         .clone()
-        .or_else(|| stored.as_ref().and_then(|context| context.spki_sha256.clone()));
-    let token = connection.token.clone().or_else(|| stored.and_then(|context| context.token));
-    let client = Client::new(&url, &trust(fingerprint.as_deref())?, token)?;
-    Ok(client.with_trace(debug.then_some(show)))
+        .or_else(|| stored.and_then(|(_, context)| context.spki_sha256.clone()));
+    let kept = stored.and_then(|(_, context)| context.token.clone());
+    let credential = match (&connection.token, &kept, stored) {
+        (Some(token), _, _) => Some(given(token, stored)),
+        (None, Some(_), Some((name, context))) => Some(Credential {
+            name: format!("the login of context {name:?}"),
+            advice: format!("Log in again: muster login {} --context {name}", context.url),
+        }),
+        _ => None,
+    };
+    let token = connection.token.clone().or(kept);
+    let client = Client::new(&url, &trust(fingerprint.as_deref())?, token)?.with_credential(credential);
+    Ok(client.with_trace(global.debug.then_some(show)))
+}
+
+/// The context that is meant, with its name. A URL means that server: what was stored for another stays unused.
+pub(crate) fn stored<'c>(
+    contexts: &'c Contexts,
+    connection: &Connection,
+    global: &Global,
+) -> Result<Option<(&'c str, &'c Context)>, Failure> {
+    let of_url = |url: &String, context: &Context| context.url == url.trim_end_matches('/');
+    match (&connection.url, global.context.as_deref()) {
+        (None, name) => contexts.find(name),
+        (Some(url), Some(name)) => Ok(contexts.find(Some(name))?.filter(|(_, context)| of_url(url, context))),
+        (Some(url), None) => {
+            let mut all = contexts.contexts.iter();
+            Ok(all.find(|(_, context)| of_url(url, context)).map(|(name, context)| (name.as_str(), context)))
+        }
+    }
+}
+
+/// A token that was not kept by `muster login`, and what it is called.
+fn given(token: &str, stored: Option<(&str, &Context)>) -> Credential {
+    let is_in_environment = std::env::var("MUSTER_TOKEN").is_ok_and(|value| value == token);
+    let (name, without) = match is_in_environment {
+        true => ("MUSTER_TOKEN", "unset it"),
+        false => ("--token", "leave it out"),
+    };
+    let otherwise = stored.map_or_else(
+        || format!("{without} and run: muster login <url>"),
+        |(context, _)| format!("{without} to use the login of context {context:?}"),
+    );
+    Credential {
+        name: format!("the token of {name}"),
+        advice: format!(
+            "Give {name} another API token (muster api-tokens create makes one), or {otherwise}."
+        ),
+    }
 }
 
 /// Whom to believe.
@@ -143,4 +201,37 @@ pub(crate) fn trust(fingerprint: Option<&str>) -> Result<Trust, Failure> {
 #[expect(clippy::print_stderr, reason = "--debug asks for it")]
 pub(crate) fn show(line: &str) {
     eprintln!("{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(url: &str) -> Context {
+        Context { url: url.to_owned(), token: Some("t".to_owned()), spki_sha256: None }
+    }
+
+    #[test]
+    fn a_context_becomes_the_current_one_when_asked_or_when_there_is_none() {
+        let mut contexts = Contexts::default();
+        assert!(contexts.put("dev", context("http://a"), Turn::No));
+        assert!(!contexts.put("other", context("http://b"), Turn::No));
+        assert!(contexts.put("prod", context("http://c"), Turn::ToIt));
+        contexts.contexts.remove("prod");
+        assert!(contexts.put("dev", context("http://a"), Turn::No), "the current one is gone");
+    }
+
+    #[test]
+    fn a_url_never_gets_what_was_kept_for_another_server() {
+        let mut contexts = Contexts::default();
+        contexts.put("prod", context("http://a"), Turn::ToIt);
+        let at = |url: &str| Connection { url: Some(url.to_owned()), token: None, fingerprint: None };
+        let named = |name: Option<&str>| Global { debug: false, context: name.map(str::to_owned) };
+        let found =
+            |url: &str, name| stored(&contexts, &at(url), &named(name)).unwrap().map(|(name, _)| name);
+        assert_eq!(found("http://a/", None), Some("prod"));
+        assert_eq!(found("http://a", Some("prod")), Some("prod"));
+        assert_eq!((found("http://b", None), found("http://b", Some("prod"))), (None, None));
+        assert!(stored(&contexts, &at("http://a"), &named(Some("nope"))).is_err());
+    }
 }

@@ -10,13 +10,13 @@ use std::path::Path;
 use control_plane::{Config, RawConfig};
 
 use crate::cli::DevArgs;
-use crate::context::{Context, Contexts};
-use crate::failure::{Code, Failure};
+use crate::context::{Context, Contexts, Turn};
+use crate::failure::{Failure, Kind};
 use crate::server::{Started, runtime, stop_signal, with_common, wrong};
 use crate::{logging, output};
 
-/// The context that `muster dev` writes.
-const CONTEXT: &str = "dev";
+/// The context that `muster dev` writes, and the one that it writes when the first name belongs to another server.
+const CONTEXTS: [&str; 2] = ["dev", "muster-dev"];
 
 /// Runs the server with its demo agent.
 pub(crate) fn run(args: DevArgs, debug: bool) -> Result<(), Failure> {
@@ -41,8 +41,9 @@ async fn dev(args: DevArgs) -> Result<(), Failure> {
                 return;
             }
             let context = remember(&console, login).await;
-            let _ = output::line(&greeting);
-            if let Err(error) = context {
+            let next = context.as_deref().unwrap_or("Next: open the console.");
+            let _ = output::line(&format!("{greeting}\n{next}\nCtrl-C stops the server."));
+            if let Err(error) = &context {
                 tracing::warn!("the command line is not logged in: {error}");
             }
             match (wanted, token) {
@@ -91,7 +92,7 @@ fn demo_token(data_dir: &Path, started: &Started) -> Result<Option<String>, Fail
     match &started.app.first_start().enrolment_token {
         Some(token) => {
             write_secret(&path, token).map_err(|error| {
-                Failure::new(Code::Failed, format!("--data-dir: cannot write {}: {error}", path.display()))
+                Failure::new(Kind::Failed, format!("--data-dir: cannot write {}: {error}", path.display()))
             })?;
             Ok(Some(token.clone()))
         }
@@ -107,9 +108,12 @@ fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Logs the command line in, on a first start, and makes this server its current one.
-async fn remember(console: &str, password: Option<String>) -> Result<(), String> {
+/// Logs the command line in, on a first start, under a context of its own; says how to use it. The context that a
+/// person works with stays the current one.
+async fn remember(console: &str, password: Option<String>) -> Result<String, String> {
     let mut contexts = Contexts::load().map_err(|failure| failure.to_string())?;
+    let is_free = |name: &&str| contexts.contexts.get(*name).is_none_or(|known| is_here(&known.url));
+    let name = CONTEXTS.into_iter().find(is_free).unwrap_or(CONTEXTS[1]);
     let token = match password {
         Some(password) => {
             let client =
@@ -117,10 +121,23 @@ async fn remember(console: &str, password: Option<String>) -> Result<(), String>
             let login = api::session::Login { username: "admin".to_owned(), password, want_token: true };
             client.login(&login).await.map_err(|error| error.to_string())?.token
         }
-        None => contexts.contexts.get(CONTEXT).and_then(|context| context.token.clone()),
+        None => contexts.contexts.get(name).and_then(|context| context.token.clone()),
     };
-    contexts.put(CONTEXT, Context { url: console.to_owned(), token, spki_sha256: None });
-    contexts.save().map_err(|failure| failure.to_string())
+    let context = Context { url: console.to_owned(), token, spki_sha256: None };
+    let is_current = contexts.put(name, context, Turn::No);
+    contexts.save().map_err(|failure| failure.to_string())?;
+    Ok(match (is_current, &contexts.current) {
+        (false, Some(current)) => format!(
+            "Next: open the console, or run  muster agents list --context {name}   (it is logged in already; your \
+             current context stays {current})."
+        ),
+        _ => "Next: open the console, or run  muster agents list   (it is logged in already).".to_owned(),
+    })
+}
+
+/// Whether a URL is one of this machine's, as that of every `muster dev` is.
+fn is_here(url: &str) -> bool {
+    ["http://127.", "http://localhost:", "http://[::1]"].iter().any(|start| url.starts_with(start))
 }
 
 fn greeting(started: &Started) -> String {
@@ -143,7 +160,5 @@ fn greeting(started: &Started) -> String {
         lines.push(format!("token     {token}   (shown once; agents connect with it)"));
     }
     lines.push(String::new());
-    lines.push("Next: open the console, or run  muster agents list   (it is logged in already).".to_owned());
-    lines.push("Ctrl-C stops the server.".to_owned());
     lines.join("\n")
 }

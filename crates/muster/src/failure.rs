@@ -5,38 +5,85 @@ use std::process::ExitCode;
 
 use api::ClientError;
 use api::configs::ConfigProblem;
+use api::problem::Problem;
 
 use crate::output;
 
 /// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    code: Code,
+    kind: Kind,
     message: String,
     hint: Option<String>,
 }
 
-/// Exit codes.
+/// What kind of fault it is. Each kind has one exit code, whichever command meets it: [`Kind::code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Code {
-    /// It did not work.
-    Failed = 1,
-    /// The command line makes no sense.
-    Usage = 2,
-    /// The thing does not exist.
-    NotFound = 3,
-    /// It is not allowed, or nobody is logged in.
-    Refused = 4,
+pub(crate) enum Kind {
+    /// It did not work: this machine, the network, the server.
+    Failed,
+    /// The command line, or a value on it, makes no sense.
+    Usage,
+    /// What the files say is not accepted.
+    Content,
+    /// It cannot be done in the state in which things are now, or somebody changed them meanwhile.
+    Conflict,
+    /// Somebody was asked and did not say yes.
+    Declined,
+    /// What was named does not exist.
+    NotFound,
+    /// It is not allowed, or nobody is logged in, or the server is not trusted.
+    Refused,
     /// Some of it is done: some items failed, or a rollout stopped.
-    Partly = 5,
+    Partly,
     /// The time to wait is over; what was asked for goes on.
-    TimedOut = 6,
+    TimedOut,
+}
+
+impl Kind {
+    /// The exit code. The table is in docs/guide/access.md too.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Failed | Self::Content | Self::Conflict | Self::Declined => 1,
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::Refused => 4,
+            Self::Partly => 5,
+            Self::TimedOut => 6,
+        }
+    }
+
+    /// What kind of fault the client's error is.
+    fn of(error: &ClientError) -> Self {
+        match error {
+            ClientError::Problem(problem) => Self::of_problem(problem),
+            ClientError::Unreachable { .. } | ClientError::Unexpected { .. } => Self::Failed,
+            ClientError::Untrusted { .. } | ClientError::Credential { .. } => Self::Refused,
+            ClientError::Url(_) => Self::Usage,
+        }
+    }
+
+    fn of_problem(problem: &Problem) -> Self {
+        match (problem.status, problem.field.as_deref()) {
+            (401 | 403, _) => Self::Refused,
+            (404, _) => Self::NotFound,
+            // No thing has such an id: that is not different from one that nobody made.
+            (400, Some("uid" | "id" | "path")) => Self::NotFound,
+            // The one password that a caller who is logged in can get wrong.
+            (422, Some("current")) => Self::Refused,
+            (422, _) if !problem.problems.is_empty() => Self::Content,
+            (413, _) => Self::Content,
+            (400 | 422, _) => Self::Usage,
+            (409 | 412, _) => Self::Conflict,
+            _ => Self::Failed,
+        }
+    }
 }
 
 impl Failure {
-    /// A failure with this exit code.
-    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+    /// A failure of this kind.
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
     }
 
     /// The same with a line that says what to do.
@@ -53,14 +100,14 @@ impl Failure {
             message.push_str(&next.to_string());
             cause = next.source();
         }
-        Self::new(Code::Failed, message)
+        Self::new(Kind::Failed, message)
     }
 
     /// Files of a configuration that are not accepted: the first error, and how many more there are.
     pub(crate) fn of_problems(problems: &[ConfigProblem]) -> Self {
         let errors: Vec<_> = problems.iter().filter(|one| one.severity == "error").collect();
         let first = errors.first().map_or_else(String::new, |one| output::problem(one));
-        let failure = Self::new(Code::Usage, first);
+        let failure = Self::new(Kind::Content, first);
         match errors.len() {
             0 | 1 => failure,
             count => failure.hint(format!("And {} more: muster configs check -f PATH shows all.", count - 1)),
@@ -69,7 +116,7 @@ impl Failure {
 
     /// A setting that makes no sense.
     pub(crate) fn usage(error: impl std::fmt::Display) -> Self {
-        Self::new(Code::Usage, error.to_string())
+        Self::new(Kind::Usage, error.to_string())
     }
 
     /// Prints it and gives the exit code.
@@ -79,7 +126,7 @@ impl Failure {
         if let Some(hint) = &self.hint {
             eprintln!("{hint}");
         }
-        ExitCode::from(self.code as u8)
+        ExitCode::from(self.kind.code())
     }
 }
 
@@ -91,28 +138,95 @@ impl std::fmt::Display for Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
-        let message = error.to_string();
         if let ClientError::Problem(problem) = &error
             && !problem.problems.is_empty()
         {
             return Self::of_problems(&problem.problems);
         }
+        let failure = Self::new(Kind::of(&error), error.to_string());
         match &error {
             ClientError::Problem(problem) => match problem.status {
-                401 => Self::new(Code::Refused, message).hint("Run: muster login <url>"),
-                403 => Self::new(Code::Refused, message),
-                404 => Self::new(Code::NotFound, message),
-                412 => Self::new(Code::Failed, message).hint("Look at it again, then repeat the command."),
-                400 | 422 => Self::new(Code::Usage, message),
-                _ => Self::new(Code::Failed, message),
+                401 => failure.hint("Run: muster login <url>, or put an API token into MUSTER_TOKEN."),
+                412 => failure.hint("Look at it again, then repeat the command."),
+                _ => failure,
             },
-            ClientError::Unreachable { .. } => Self::new(Code::Failed, message)
-                .hint("Is the server running there? Set another URL with --url."),
-            ClientError::Untrusted { .. } => Self::new(Code::Refused, message)
+            ClientError::Credential { advice, .. } => failure.hint(advice),
+            ClientError::Unreachable { .. } => {
+                failure.hint("Is the server running there? Set another URL with --url.")
+            }
+            ClientError::Untrusted { .. } => failure
                 .hint("Run: muster login <url> --fingerprint <the fingerprint that the server printed>"),
-            ClientError::Unexpected { .. } => Self::new(Code::Failed, message)
-                .hint("Is this the URL of the console (port 5050), not of OpAMP?"),
-            ClientError::Url(_) => Self::new(Code::Usage, message),
+            ClientError::Unexpected { .. } => {
+                failure.hint("Is this the URL of the console (port 5050), not of OpAMP?")
+            }
+            ClientError::Url(_) => failure,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(status: u16, field: Option<&str>) -> ClientError {
+        ClientError::Problem(Box::new(Problem {
+            kind: String::new(),
+            title: String::new(),
+            status,
+            detail: String::new(),
+            field: field.map(str::to_owned),
+            problems: Vec::new(),
+        }))
+    }
+
+    fn code(error: ClientError) -> u8 {
+        Failure::from(error).kind.code()
+    }
+
+    #[test]
+    fn the_same_kind_of_fault_has_the_same_exit_code() {
+        for (kind, code) in [
+            (Kind::Failed, 1),
+            (Kind::Content, 1),
+            (Kind::Conflict, 1),
+            (Kind::Declined, 1),
+            (Kind::Usage, 2),
+            (Kind::NotFound, 3),
+            (Kind::Refused, 4),
+            (Kind::Partly, 5),
+            (Kind::TimedOut, 6),
+        ] {
+            assert_eq!(kind.code(), code, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn each_answer_of_the_server_has_its_exit_code() {
+        for (status, field, expected) in [
+            (400, Some("selector"), 2),
+            (400, Some("id"), 3),
+            (400, Some("uid"), 3),
+            (400, None, 2),
+            (401, None, 4),
+            (403, None, 4),
+            (404, None, 3),
+            (409, None, 1),
+            (412, None, 1),
+            (413, None, 1),
+            (422, Some("name"), 2),
+            (422, Some("current"), 4),
+            (429, None, 1),
+            (500, None, 1),
+            (503, None, 1),
+        ] {
+            assert_eq!(code(problem(status, field)), expected, "{status} {field:?}");
+        }
+        let (url, reason) = (String::new(), String::new());
+        assert_eq!(code(ClientError::Unreachable { url: url.clone(), reason: reason.clone() }), 1);
+        assert_eq!(code(ClientError::Unexpected { url: url.clone(), reason: reason.clone() }), 1);
+        assert_eq!(code(ClientError::Untrusted { url, reason: reason.clone() }), 4);
+        assert_eq!(code(ClientError::Url(reason)), 2);
+        let ours = ConfigProblem { severity: "error".to_owned(), ..ConfigProblem::default() };
+        assert_eq!(Failure::of_problems(&[ours]).kind.code(), 1);
     }
 }

@@ -15,7 +15,7 @@ mod server;
 use std::process::ExitCode;
 
 use cli::{Cli, Command};
-use failure::{Code, Failure};
+use failure::{Failure, Kind};
 
 /// Less memory than the system's allocator for many small sessions, and no slower.
 #[global_allocator]
@@ -32,28 +32,29 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
-    let debug = cli.debug;
+    let global = &cli.global;
     match cli.command {
-        Command::Server(args) => server::run(args, debug),
-        Command::Dev(args) => dev::run(args, debug),
-        Command::Login(args) => command::login(args, debug),
-        Command::Logout(args) => command::logout(&args, debug),
-        Command::Agents(args) => command::agents(args, debug),
-        Command::Configs(args) => command::configs(args, debug),
-        Command::Assignments(args) => command::assignments(args, debug),
-        Command::Labels(args) => command::labels(args, debug),
-        Command::Views(args) => command::views(args, debug),
-        Command::Tokens(args) => command::tokens(args, debug),
-        Command::Users(args) => command::users(args, debug),
-        Command::ApiTokens(args) => command::api_tokens(args, debug),
-        Command::Passwd(args) => command::passwd(&args, debug),
-        Command::Audit(args) => command::audit(args, debug),
+        Command::Server(args) => server::run(args, global.debug),
+        Command::Dev(args) => dev::run(args, global.debug),
+        Command::Login(args) => command::login(args, global),
+        Command::Logout(args) => command::logout(&args, global),
+        Command::Context(args) => command::contexts(args, global),
+        Command::Agents(args) => command::agents(args, global),
+        Command::Configs(args) => command::configs(args, global),
+        Command::Assignments(args) => command::assignments(args, global),
+        Command::Labels(args) => command::labels(args, global),
+        Command::Views(args) => command::views(args, global),
+        Command::Tokens(args) => command::tokens(args, global),
+        Command::Users(args) => command::users(args, global),
+        Command::ApiTokens(args) => command::api_tokens(args, global),
+        Command::Passwd(args) => command::passwd(&args, global),
+        Command::Audit(args) => command::audit(args, global),
         Command::Admin(args) => command::admin(args),
         Command::Backup(args) => command::backup(&args),
         Command::Restore(args) => command::restore(&args),
-        Command::Doctor(args) => command::doctor(&args, debug),
+        Command::Doctor(args) => command::doctor(&args, global),
         Command::Bench(args) => {
-            bench::run(args).map_err(|error| Failure::new(Code::Failed, format!("{error:#}")))
+            bench::run(args).map_err(|error| Failure::new(Kind::Failed, format!("{error:#}")))
         }
         Command::Completion(args) => command::completion(&args),
         Command::Version => command::version(),

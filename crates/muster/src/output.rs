@@ -9,17 +9,28 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Format;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 
 /// Prints a line. A reader that went away (`| head`) is no error.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Code::Failed, format!("cannot print: {error}")))
+            Err(Failure::new(Kind::Failed, format!("cannot print: {error}")))
         }
         _ => Ok(()),
     }
+}
+
+/// Something that people should know and that stops nothing.
+pub(crate) fn warning(text: &str) {
+    note(&format!("warning: {text}"));
+}
+
+/// A line beside the result: on standard error, so that results stay clean.
+#[expect(clippy::print_stderr, reason = "this is where warnings reach people")]
+pub(crate) fn note(text: &str) {
+    eprintln!("{text}");
 }
 
 /// Prints a value as the format asks; tables and names are made by the caller.

@@ -8,7 +8,7 @@ use control_plane::{Addresses, App, BuildError, Config, ConfigError, Listeners, 
 use tokio::sync::Notify;
 
 use crate::cli::{CommonArgs, ServerArgs};
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::{logging, output, ready_file};
 
 /// Threads for console, API and background tasks; agents have threads of their own.
@@ -161,7 +161,7 @@ impl Started {
                 .map_or(Ok(()), |path| ready_file::write(path, &addresses, &first, ca_file.as_deref()));
             if let Err(error) = written {
                 failure =
-                    Some(Failure::new(Code::Failed, format!("--ready-file: cannot be written: {error}")));
+                    Some(Failure::new(Kind::Failed, format!("--ready-file: cannot be written: {error}")));
                 failed.notify_one();
             }
             listening();

@@ -4,7 +4,7 @@ use reqwest::Method;
 
 use super::{Answer, Client, ClientError, path_part, with_query};
 use crate::configs::{
-    Check, ConfigDetail, ConfigImport, ConfigPage, ConfigPatch, ConfigQuery, Diff, DiffQuery, Draft,
+    Check, CheckRequest, ConfigDetail, ConfigImport, ConfigPage, ConfigPatch, ConfigQuery, Diff, DiffQuery,
     DraftDiff, NewConfig, NewRevision, Revision, RevisionList,
 };
 
@@ -61,7 +61,7 @@ impl Client {
     }
 
     /// `POST /configs/check`.
-    pub async fn check_config(&self, draft: &Draft) -> Result<Check, ClientError> {
+    pub async fn check_config(&self, draft: &CheckRequest) -> Result<Check, ClientError> {
         self.send(Method::POST, "/configs/check", Some(draft)).await
     }
 

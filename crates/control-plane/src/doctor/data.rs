@@ -27,9 +27,9 @@ pub(super) fn look(subject: &Subject) -> Data {
     let directory = &subject.data_dir;
     let mut findings = vec![room(directory)];
     if !directory.is_dir() {
-        let text = format!("there is no data directory {} (--data-dir)", directory.display());
-        findings
-            .extend(["data directory", "database", "key file"].map(|check| Finding::skipped(check, &*text)));
+        let text = format!("there is no data directory {}", directory.display());
+        findings.push(missing(subject, &text));
+        findings.extend(["database", "key file"].map(|check| Finding::skipped(check, &*text)));
         return Data { findings, server_runs: false };
     }
     findings.push(permissions(directory));
@@ -43,6 +43,27 @@ pub(super) fn look(subject: &Subject) -> Data {
     findings.push(database(&path, server_runs));
     findings.push(key(subject, &path));
     Data { findings, server_runs }
+}
+
+/// A directory that was named and is not there is a mistake. Without a name this may be no machine of a server.
+fn missing(subject: &Subject, text: &str) -> Finding {
+    let check = "data directory";
+    if subject.data_dir.exists() {
+        let text = format!("{} is no directory", subject.data_dir.display());
+        return Finding::failed(check, text, "name the server's data directory with --data-dir");
+    }
+    match subject.is_data_dir_named {
+        true => Finding::failed(
+            check,
+            text,
+            "correct --data-dir (or MUSTER_DATA_DIR); before its first start a server has none",
+        ),
+        false => Finding::warning(
+            check,
+            text,
+            "if a server runs on this machine, name its data directory with --data-dir",
+        ),
+    }
 }
 
 /// The disk of the directory, or of where it would be made.

@@ -1,38 +1,96 @@
-//! Files that are not kept: checked before they are, and told apart. Also what makes files fit to be kept.
+//! /api/v1/configs/check and the differences: what files would be, before and beside the revisions that are kept. Nothing
+//! is written here, so every role may ask; what is stored is compared as it is, and secrets are masked in the answer only.
+//! Also what makes files fit to be kept.
 
-use api::configs::{Check, ConfigProblem, Diff, Draft, DraftDiff, NewFile};
+use api::configs::{Check, CheckRequest, ConfigProblem, Diff, DiffQuery, Draft, DraftDiff, NewFile};
 use axum::Json;
-use model::config::{ConfigFile, ConfigFiles, Severity, check, diff};
+use axum::extract::State;
+use model::config::{ConfigFile, ConfigFiles, Severity, diff};
 
 use super::caller::Caller;
 use super::config_json::{self, problem};
+use super::configs::{config_name, find, numbered};
+use super::context::Context;
 use super::problem::ApiError;
-use super::request::LargeBody;
+use super::request::{LargeBody, Parameters, PathPart};
 
-/// Checks files without keeping them.
-#[utoipa::path(post, path = "/configs/check", operation_id = "check_config", tag = "configs", request_body = Draft,
+/// Checks files without keeping them, and says what saving them would do.
+#[utoipa::path(post, path = "/configs/check", operation_id = "check_config", tag = "configs",
+    request_body = CheckRequest,
     responses((status = OK, description = "What is wrong with them.", body = Check)))]
-pub(super) async fn check_draft(
+pub(super) async fn check(
+    State(context): State<Context>,
     _: Caller,
-    LargeBody(draft): LargeBody<Draft>,
+    LargeBody(CheckRequest { files: sent, config }): LargeBody<CheckRequest>,
 ) -> Result<Json<Check>, ApiError> {
-    let look = || match files(draft.files) {
-        Ok(files) => problems(&files),
-        Err(error) => vec![problem((&error).into())],
+    let look = || match files(sent) {
+        Ok(files) => (problems(&files), Some(files)),
+        Err(error) => (vec![problem((&error).into())], None),
     };
-    let problems = aside(look).await?;
-    Ok(Json(Check { valid: problems.iter().all(|one| one.severity != "error"), problems }))
+    let (problems, files) = aside(look).await?;
+    let valid = problems.iter().all(|one| one.severity != "error");
+    let (outcome, revision) = match (config, files.filter(|_| valid)) {
+        (Some(name), Some(files)) => {
+            let (outcome, revision) = saving(&context, &name, &files).await?;
+            (Some(outcome.to_owned()), Some(revision))
+        }
+        _ => (None, None),
+    };
+    Ok(Json(Check { valid, problems, outcome, revision }))
 }
 
-/// Tells two drafts apart.
+/// What saving these files would do, and the number of the latest revision then.
+async fn saving(context: &Context, name: &str, files: &ConfigFiles) -> Result<(&'static str, u32), ApiError> {
+    Ok(match context.store.config(name).await? {
+        None => {
+            config_name(name.to_owned())?;
+            ("created", 1)
+        }
+        Some(row) if row.latest.hash == files.hash() => ("unchanged", row.latest.number),
+        Some(row) => ("changed", row.latest.number + 1),
+    })
+}
+
+/// Tells two revisions apart.
+#[utoipa::path(get, path = "/configs/{name}/diff", operation_id = "diff_config", tag = "configs",
+    params(("name" = String, Path, description = "The configuration's name."), DiffQuery),
+    responses((status = OK, description = "What differs, secrets masked.", body = Diff)))]
+pub(super) async fn diff_revisions(
+    State(context): State<Context>,
+    _: Caller,
+    PathPart(name): PathPart,
+    parameters: Parameters,
+) -> Result<Json<Diff>, ApiError> {
+    let parameters = parameters.only(&["from", "to"])?;
+    let number = |which| parameters.parse(which, "the number of a revision", |text| text.parse::<u32>().ok());
+    let row = find(&context, &name).await?;
+    let to = number("to")?.unwrap_or(row.latest.number);
+    let from = number("from")?.unwrap_or_else(|| to.saturating_sub(1).max(1));
+    let ((_, from), (_, to)) = (numbered(&context, &row, from).await?, numbered(&context, &row, to).await?);
+    Ok(Json(config_json::diff(aside(move || diff(&from, &to)).await?)))
+}
+
+/// Tells a draft apart from another one, or from a revision.
 #[utoipa::path(post, path = "/configs/diff", operation_id = "diff_drafts", tag = "configs",
     request_body = DraftDiff, responses((status = OK, description = "What differs, secrets masked.", body = Diff)))]
 pub(super) async fn diff_drafts(
+    State(context): State<Context>,
     _: Caller,
-    LargeBody(DraftDiff { from, to }): LargeBody<DraftDiff>,
+    LargeBody(DraftDiff { from, config, revision, to }): LargeBody<DraftDiff>,
 ) -> Result<Json<Diff>, ApiError> {
     let read = |draft: Draft| files(draft.files).map_err(|error| refused(vec![problem((&error).into())]));
-    let (from, to) = (read(from)?, read(to)?);
+    let from = match (from, config) {
+        (Some(draft), None) => read(draft)?,
+        (None, Some(name)) => {
+            let row = find(&context, &name).await?;
+            numbered(&context, &row, revision.unwrap_or(row.latest.number)).await?.1
+        }
+        _ => {
+            let detail = "give either from, with files, or config";
+            return Err(ApiError::unprocessable(Some("from".to_owned()), detail));
+        }
+    };
+    let to = read(to)?;
     Ok(Json(config_json::diff(aside(move || diff(&from, &to)).await?)))
 }
 
@@ -50,7 +108,7 @@ fn files(files: Vec<NewFile>) -> Result<ConfigFiles, model::config::InvalidFiles
 }
 
 fn problems(files: &ConfigFiles) -> Vec<ConfigProblem> {
-    check(files).into_iter().map(problem).collect()
+    model::config::check(files).into_iter().map(problem).collect()
 }
 
 /// Files without an error in them.

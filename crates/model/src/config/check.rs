@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use super::files::{ConfigFile, ConfigFiles, InvalidFiles};
-use super::tree::{ParseError, Place};
+use super::files::{ConfigFile, ConfigFiles, Format, InvalidFiles};
+use super::tree::{Node, ParseError, Place, Value};
 use super::yaml::Budget;
 use super::{collector, document};
 
@@ -71,6 +71,9 @@ pub fn check(files: &ConfigFiles) -> Vec<Problem> {
                     let message = "a second document begins here; agents read the first one only";
                     found.push((place, Severity::Warning, message.to_owned()));
                 }
+                if let Some((place, message)) = no_map(file, number, document.root.as_deref()) {
+                    found.push((place, Severity::Warning, message.to_owned()));
+                }
                 roots.extend(document.root);
             }
             Err(ParseError { place, reason }) => found.push((place, Severity::Error, reason)),
@@ -85,6 +88,26 @@ pub fn check(files: &ConfigFiles) -> Vec<Problem> {
     }
     found.sort_by_key(|(place, severity, _)| (*place, *severity == Severity::Warning));
     found.into_iter().take(MAX_PROBLEMS).map(|found| problem(files, found)).collect()
+}
+
+/// What to say of a structured file that holds no sections. Only a warning: other agents than Collectors may read it.
+fn no_map(file: &ConfigFile, number: usize, root: Option<&Node>) -> Option<(Place, &'static str)> {
+    let whole = Place { file: u16::try_from(number).unwrap_or(u16::MAX), line: 0, column: 0 };
+    let (place, what) = match (file.format(), root) {
+        (Format::Other, _) => return None,
+        (_, None) => return Some((whole, "the file is empty")),
+        (_, Some(root)) => (root.place, &root.value),
+    };
+    match what {
+        Value::Map(_) => None,
+        _ if root.is_some_and(Node::is_nothing) => Some((whole, "the file is empty")),
+        Value::List(_) => {
+            Some((place, "this is a list; a Collector reads a map with sections such as receivers"))
+        }
+        Value::Scalar(_) => {
+            Some((place, "this is a single value; a Collector reads a map with sections such as receivers"))
+        }
+    }
 }
 
 fn read(file: &ConfigFile, number: usize, budget: &mut Budget) -> Result<document::Document, ParseError> {

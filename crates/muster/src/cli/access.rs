@@ -190,10 +190,10 @@ pub(crate) struct AuditArgs {
     /// Only this object, such as config/otel, or all of a noun: config
     #[arg(long)]
     pub(crate) object: Option<String>,
-    /// Not before this moment, such as 2026-11-30T03:04:05Z
+    /// Not before this moment: how long ago (30m, 2h, 7d), or such as 2026-11-30T03:04:05Z
     #[arg(long, value_name = "MOMENT")]
     pub(crate) since: Option<String>,
-    /// Before this moment
+    /// Before this moment, written the same way
     #[arg(long, value_name = "MOMENT")]
     pub(crate) until: Option<String>,
     /// At most so many entries, the newest first

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Connection, Consent, Output};
+use super::{Connection, Consent, Output, Reach};
 
 /// `muster assignments`.
 #[derive(Debug, Args)]
@@ -27,13 +27,15 @@ pub(crate) enum AssignmentsVerb {
     /// Bring an assignment's agents to another revision; an older one at once
     #[command(visible_alias = "rollback")]
     SetRevision(AssignmentsSetRevision),
+    /// Change to whom an assignment applies, its priority, or the size of its batches; this is no rollout
+    Set(AssignmentsSet),
     /// Stop a rollout until somebody resumes it
     Pause(AssignmentsPause),
     /// Go on with a paused rollout and forgive the faults seen so far
     Resume(AssignmentsResume),
     /// End a rollout: who has the new revision keeps it, nobody else gets it
     Abort(AssignmentsAbort),
-    /// Remove an assignment; its agents run on with what they have
+    /// Remove an assignment; its agents run on with what they have, or with --clear are told to forget it
     Rm(AssignmentsRm),
 }
 
@@ -58,7 +60,7 @@ pub(crate) struct AssignmentsList {
 /// `muster assignments show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsShow {
-    /// The assignment's id
+    /// The assignment's id, or its configuration's name if that has only one
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -69,7 +71,7 @@ pub(crate) struct AssignmentsShow {
 /// `muster assignments agents`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsAgents {
-    /// The assignment's id
+    /// The assignment's id, or its configuration's name if that has only one
     pub(crate) id: String,
     /// Only agents in this state: waiting, in sync, offered, applying, failed, drifted or not configurable
     #[arg(long, value_name = "STATE")]
@@ -88,17 +90,13 @@ pub(crate) struct Target {
     /// Its revision; the latest if absent
     #[arg(long, value_name = "NUMBER")]
     pub(crate) revision: Option<u32>,
-    /// The agents with these attributes and labels: `service.name=web,env in (prod,stage),!canary`
-    #[arg(long, short = 'l', value_name = "SELECTOR", required_unless_present = "all")]
-    pub(crate) selector: Option<String>,
-    /// Every agent
-    #[arg(long, conflicts_with = "selector")]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
     /// Of several assignments the one with the highest priority wins
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     pub(crate) priority: Option<i32>,
     /// How much of the agents one batch releases
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, visible_alias = "batch", value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) batch_percent: Option<u32>,
 }
 
@@ -145,12 +143,12 @@ pub(crate) struct AssignmentsCreate {
 /// `muster assignments set-revision`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsSetRevision {
-    /// The assignment's id
+    /// The assignment's id, or its configuration's name if that has only one
     pub(crate) id: String,
     /// The revision's number
     pub(crate) revision: u32,
     /// How much of the agents one batch releases; as the assignment says if absent, and all for an older revision
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, visible_alias = "batch", value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) batch_percent: Option<u32>,
     #[command(flatten)]
     pub(crate) consent: Consent,
@@ -162,14 +160,43 @@ pub(crate) struct AssignmentsSetRevision {
     pub(crate) connection: Connection,
 }
 
+/// `muster assignments set`.
+#[derive(Debug, Clone, Args)]
+#[command(group(clap::ArgGroup::new("change").multiple(true).required(true)
+    .args(["selector", "all", "priority", "batch_percent"])))]
+pub(crate) struct AssignmentsSet {
+    /// The assignment's id, or its configuration's name if that has only one
+    pub(crate) id: String,
+    /// The agents with these attributes and labels from now on
+    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    pub(crate) selector: Option<String>,
+    /// Every agent from now on
+    #[arg(long, conflicts_with = "selector")]
+    pub(crate) all: bool,
+    /// Of several assignments the one with the highest priority wins
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub(crate) priority: Option<i32>,
+    /// How much of the agents one batch releases
+    #[arg(long, visible_alias = "batch", value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) batch_percent: Option<u32>,
+    #[command(flatten)]
+    pub(crate) consent: Consent,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
 /// `muster assignments pause`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsPause {
-    /// The assignment's id
+    /// The assignment's id, or its configuration's name if that has only one
     pub(crate) id: String,
     /// Why, for those who come later
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }
@@ -177,12 +204,14 @@ pub(crate) struct AssignmentsPause {
 /// `muster assignments resume`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsResume {
-    /// The assignment's id
+    /// The assignment's id, or its configuration's name if that has only one
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) consent: Consent,
     #[command(flatten)]
     pub(crate) waiting: Waiting,
+    #[command(flatten)]
+    pub(crate) output: Output,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }
@@ -190,7 +219,7 @@ pub(crate) struct AssignmentsResume {
 /// `muster assignments abort`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsAbort {
-    /// The assignment's id
+    /// The assignment's id, or its configuration's name if that has only one
     pub(crate) id: String,
     /// Why, for those who come later
     #[arg(long, value_name = "TEXT")]
@@ -198,19 +227,23 @@ pub(crate) struct AssignmentsAbort {
     #[command(flatten)]
     pub(crate) consent: Consent,
     #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
     pub(crate) connection: Connection,
 }
 
 /// `muster assignments rm`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsRm {
-    /// The assignment's id
+    /// The assignment's id, or its configuration's name if that has only one
     pub(crate) id: String,
     /// Tell the agents to forget the configuration
     #[arg(long)]
     pub(crate) clear: bool,
     #[command(flatten)]
     pub(crate) consent: Consent,
+    #[command(flatten)]
+    pub(crate) waiting: Waiting,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }

@@ -87,6 +87,10 @@ pub(crate) struct ConfigsApply {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) sources: Sources,
+    /// Name of the file in the configuration, if it is only one. If absent, it keeps the name that it has there, and
+    /// is named as it is here in the first revision
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file_name: Option<String>,
     /// Why; the history shows it
     #[arg(long, short, value_name = "TEXT")]
     pub(crate) message: Option<String>,

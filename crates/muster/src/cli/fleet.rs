@@ -4,6 +4,17 @@ use clap::{Args, Subcommand};
 
 use super::{Connection, Consent, Output};
 
+/// Which agents a change is for. Nothing given, or an empty selector, never means everybody by accident.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Reach {
+    /// The agents with these attributes and labels: `service.name=web,env in (prod,stage),!canary`
+    #[arg(long, short = 'l', value_name = "SELECTOR", required_unless_present = "all")]
+    pub(crate) selector: Option<String>,
+    /// Every agent
+    #[arg(long, conflicts_with = "selector")]
+    pub(crate) all: bool,
+}
+
 /// `muster agents label`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AgentsLabel {
@@ -58,6 +69,7 @@ pub(crate) enum LabelsVerb {
     /// List the labels of agents
     List(LabelsList),
     /// Set and remove labels of all agents of a selector
+    #[command(visible_alias = "set")]
     Apply(LabelsApply),
 }
 
@@ -79,12 +91,8 @@ pub(crate) struct LabelsApply {
     /// Labels to set (KEY=VALUE) and to remove (KEY-)
     #[arg(required = true, value_name = "LABEL")]
     pub(crate) labels: Vec<String>,
-    /// The agents with these attributes and labels
-    #[arg(long, short = 'l', value_name = "SELECTOR", required_unless_present = "all")]
-    pub(crate) selector: Option<String>,
-    /// Every agent
-    #[arg(long, conflicts_with = "selector")]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
     #[command(flatten)]
     pub(crate) consent: Consent,
     #[command(flatten)]

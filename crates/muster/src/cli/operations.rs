@@ -34,9 +34,9 @@ pub(crate) struct RestoreArgs {
 /// `muster doctor`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DoctorArgs {
-    /// The server's data directory
-    #[arg(long, env = "MUSTER_DATA_DIR", default_value = "./muster-data")]
-    pub(crate) data_dir: PathBuf,
+    /// The server's data directory; ./muster-data if absent. One that is named must be there
+    #[arg(long, env = "MUSTER_DATA_DIR", value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
     /// The key file, as for the server
     #[arg(long, env = "MUSTER_KEY_FILE", value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,

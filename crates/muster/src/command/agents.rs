@@ -3,31 +3,32 @@
 use api::agents::{AgentConfig, AgentDetail, AgentPage, AgentQuery, AgentSummary, Attribute, Health};
 use api::{Client, ClientError};
 
+use super::configs::known_config;
 use super::{history, labels, runtime};
-use crate::cli::{AgentsArgs, AgentsList, AgentsShow, AgentsVerb};
+use crate::cli::{AgentsArgs, AgentsList, AgentsShow, AgentsVerb, Global};
 use crate::context::client;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
 
 /// The longest page of the API.
 const PAGE: u32 = 500;
 
 /// Lists agents or shows one.
-pub(crate) fn agents(args: AgentsArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn agents(args: AgentsArgs, global: &Global) -> Result<(), Failure> {
     let runtime = runtime()?;
     match args.verb {
-        AgentsVerb::List(args) => runtime.block_on(list(args, debug)),
-        AgentsVerb::Show(args) => runtime.block_on(show(args, debug)),
-        AgentsVerb::Timeline(args) => runtime.block_on(history::timeline(args, debug)),
-        AgentsVerb::Messages(args) => runtime.block_on(history::messages(args, debug)),
-        AgentsVerb::Label(args) => runtime.block_on(labels::label(args, debug)),
-        AgentsVerb::Override(args) => runtime.block_on(labels::pin(args, debug)),
-        AgentsVerb::Unset(args) => runtime.block_on(labels::unpin(args, debug)),
+        AgentsVerb::List(args) => runtime.block_on(list(args, global)),
+        AgentsVerb::Show(args) => runtime.block_on(show(args, global)),
+        AgentsVerb::Timeline(args) => runtime.block_on(history::timeline(args, global)),
+        AgentsVerb::Messages(args) => runtime.block_on(history::messages(args, global)),
+        AgentsVerb::Label(args) => runtime.block_on(labels::label(args, global)),
+        AgentsVerb::Override(args) => runtime.block_on(labels::pin(args, global)),
+        AgentsVerb::Unset(args) => runtime.block_on(labels::unpin(args, global)),
     }
 }
 
-async fn list(args: AgentsList, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn list(args: AgentsList, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     if !args.watch {
         let page = fetch(&client, &args).await?;
         return print(&args, &page);
@@ -56,7 +57,11 @@ async fn fetch(client: &Client, args: &AgentsList) -> Result<AgentPage, Failure>
         sort: args.sort.clone(),
         ..Default::default()
     };
-    every_agent(client, query, args.limit.unwrap_or(u32::MAX)).await
+    let page = every_agent(client, query, args.limit.unwrap_or(u32::MAX)).await?;
+    if let (true, Some(config)) = (page.items.is_empty(), &args.config) {
+        known_config(client, config).await?;
+    }
+    Ok(page)
 }
 
 /// All pages, up to the limit.
@@ -133,8 +138,8 @@ const fn health_word(healthy: Option<bool>) -> &'static str {
     }
 }
 
-async fn show(args: AgentsShow, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn show(args: AgentsShow, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let uid = whole_uid(&client, &args.instance_uid).await?;
     let agent = client.agent(&uid).await?;
     output::value(args.output.format, &agent, || page(&agent), || vec![uid.clone()])
@@ -156,7 +161,7 @@ pub(super) async fn whole_uid(client: &Client, text: &str) -> Result<String, Fai
     let mut found = page.items.iter().filter(|agent| agent.instance_uid.starts_with(&start));
     match (found.next(), found.next()) {
         (Some(agent), None) => Ok(agent.instance_uid.clone()),
-        (None, _) => Err(Failure::new(Code::NotFound, format!("no instance_uid begins with {text:?}"))),
+        (None, _) => Err(Failure::new(Kind::NotFound, format!("no instance_uid begins with {text:?}"))),
         (Some(_), Some(_)) => Err(Failure::usage(format!("several instance_uids begin with {text:?}"))
             .hint("Give more of it; muster agents list -o name shows them.")),
     }

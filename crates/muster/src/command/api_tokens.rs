@@ -4,23 +4,24 @@ use api::api_tokens::{ApiToken, NewApiToken};
 
 use super::consent::confirm;
 use super::runtime;
+use crate::cli::Global;
 use crate::cli::access::{ApiTokensArgs, ApiTokensCreate, ApiTokensList, ApiTokensRevoke, ApiTokensVerb};
 use crate::context::client;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
 
 /// Lists, makes and revokes API tokens.
-pub(crate) fn api_tokens(args: ApiTokensArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn api_tokens(args: ApiTokensArgs, global: &Global) -> Result<(), Failure> {
     let runtime = runtime()?;
     match args.verb {
-        ApiTokensVerb::List(args) => runtime.block_on(list(args, debug)),
-        ApiTokensVerb::Create(args) => runtime.block_on(create(args, debug)),
-        ApiTokensVerb::Revoke(args) => runtime.block_on(revoke(args, debug)),
+        ApiTokensVerb::List(args) => runtime.block_on(list(args, global)),
+        ApiTokensVerb::Create(args) => runtime.block_on(create(args, global)),
+        ApiTokensVerb::Revoke(args) => runtime.block_on(revoke(args, global)),
     }
 }
 
-async fn list(args: ApiTokensList, debug: bool) -> Result<(), Failure> {
-    let tokens = client(&args.connection, debug)?.api_tokens().await?;
+async fn list(args: ApiTokensList, global: &Global) -> Result<(), Failure> {
+    let tokens = client(&args.connection, global)?.api_tokens().await?;
     let table = || {
         let head = ["id", "label", "role", "owner", "state", "created", "expires", "last used"];
         output::table(&head, tokens.items.iter().map(row))
@@ -44,10 +45,10 @@ fn row(token: &ApiToken) -> Vec<String> {
     ]
 }
 
-async fn create(args: ApiTokensCreate, debug: bool) -> Result<(), Failure> {
+async fn create(args: ApiTokensCreate, global: &Global) -> Result<(), Failure> {
     let ApiTokensCreate { label, role, expires, output, connection } = args;
     let new = NewApiToken { label, role: role.as_str().to_owned(), expires_in: expires };
-    let created = client(&connection, debug)?.create_api_token(&new).await?;
+    let created = client(&connection, global)?.create_api_token(&new).await?;
     let table = || {
         format!(
             "{}\nThis token ({}, id {}, {}) is shown once. Commands take it from MUSTER_TOKEN, programs send it as: \
@@ -61,12 +62,12 @@ async fn create(args: ApiTokensCreate, debug: bool) -> Result<(), Failure> {
     output::value(output.format, &created, table, || vec![created.token.clone()])
 }
 
-async fn revoke(args: ApiTokensRevoke, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn revoke(args: ApiTokensRevoke, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let tokens = client.api_tokens().await?;
     let token = tokens.items.iter().find(|token| token.id == args.id);
     let token =
-        token.ok_or_else(|| Failure::new(Code::NotFound, format!("there is no API token {}", args.id)))?;
+        token.ok_or_else(|| Failure::new(Kind::NotFound, format!("there is no API token {}", args.id)))?;
     if !args.yes {
         let (label, owner) = (safe(&token.label), safe(&token.created_by));
         confirm(&format!(

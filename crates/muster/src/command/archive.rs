@@ -3,12 +3,12 @@
 use control_plane::archive::{self, ArchiveError};
 
 use crate::cli::operations::{BackupArgs, RestoreArgs};
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output;
 
 fn failed(error: ArchiveError) -> Failure {
     match error {
-        ArchiveError::NoDatabase(_) => Failure::new(Code::NotFound, error.to_string()),
+        ArchiveError::NoDatabase(_) => Failure::new(Kind::NotFound, error.to_string()),
         ArchiveError::Exists(_) | ArchiveError::NotEmpty(_) => Failure::usage(error),
         other => Failure::of(&other),
     }

@@ -1,47 +1,45 @@
-//! `muster assignments`: look at them, begin rollouts and stop them. Each change shows who is affected first.
+//! `muster assignments`: look at them. Changing them is [`super::assign`], stopping rollouts [`super::steer`].
 
-use api::Client;
 use api::assignments::{
-    AssignedAgent, AssignedQuery, Assignment, AssignmentPage, AssignmentQuery, NewAssignment, Preview,
-    PreviewRequest, Progress, SetRevision,
+    AssignedAgent, AssignedPage, AssignedQuery, Assignment, AssignmentPage, AssignmentQuery, Preview,
+    PreviewRequest, Progress,
 };
-use api::configs::DiffQuery;
+use api::{Answer, Client};
 
-use super::configs::difference;
-use super::consent::agree;
-use super::rollout::{self, wait};
-use super::runtime;
+use super::configs::known_config;
+use super::reach::{self, selector_text};
+use super::{assign, rollout, runtime, steer};
 use crate::cli::{
-    AssignmentsAbort, AssignmentsAgents, AssignmentsArgs, AssignmentsCreate, AssignmentsList,
-    AssignmentsPause, AssignmentsPreview, AssignmentsResume, AssignmentsRm, AssignmentsSetRevision,
-    AssignmentsShow, AssignmentsVerb, Target,
+    AssignmentsAgents, AssignmentsArgs, AssignmentsList, AssignmentsPreview, AssignmentsShow,
+    AssignmentsVerb, Global, Target,
 };
 use crate::context::client;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
 
 /// The longest page of the API.
 const PAGE: u32 = 500;
 
 /// Works on assignments.
-pub(crate) fn assignments(args: AssignmentsArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn assignments(args: AssignmentsArgs, global: &Global) -> Result<(), Failure> {
     let runtime = runtime()?;
     match args.verb {
-        AssignmentsVerb::List(args) => runtime.block_on(list(args, debug)),
-        AssignmentsVerb::Show(args) => runtime.block_on(show(args, debug)),
-        AssignmentsVerb::Agents(args) => runtime.block_on(agents(args, debug)),
-        AssignmentsVerb::Preview(args) => runtime.block_on(preview(args, debug)),
-        AssignmentsVerb::Create(args) => runtime.block_on(create(args, debug)),
-        AssignmentsVerb::SetRevision(args) => runtime.block_on(set_revision(args, debug)),
-        AssignmentsVerb::Pause(args) => runtime.block_on(pause(args, debug)),
-        AssignmentsVerb::Resume(args) => runtime.block_on(resume(args, debug)),
-        AssignmentsVerb::Abort(args) => runtime.block_on(abort(args, debug)),
-        AssignmentsVerb::Rm(args) => runtime.block_on(rm(args, debug)),
+        AssignmentsVerb::List(args) => runtime.block_on(list(args, global)),
+        AssignmentsVerb::Show(args) => runtime.block_on(show(args, global)),
+        AssignmentsVerb::Agents(args) => runtime.block_on(agents(args, global)),
+        AssignmentsVerb::Preview(args) => runtime.block_on(preview(args, global)),
+        AssignmentsVerb::Create(args) => runtime.block_on(assign::create(args, global)),
+        AssignmentsVerb::SetRevision(args) => runtime.block_on(assign::set_revision(args, global)),
+        AssignmentsVerb::Set(args) => runtime.block_on(assign::set(args, global)),
+        AssignmentsVerb::Pause(args) => runtime.block_on(steer::pause(args, global)),
+        AssignmentsVerb::Resume(args) => runtime.block_on(steer::resume(args, global)),
+        AssignmentsVerb::Abort(args) => runtime.block_on(steer::abort(args, global)),
+        AssignmentsVerb::Rm(args) => runtime.block_on(steer::rm(args, global)),
     }
 }
 
-async fn list(args: AssignmentsList, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn list(args: AssignmentsList, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     if !args.watch {
         return print(&args, &fetch(&client, &args).await?);
     }
@@ -57,6 +55,27 @@ async fn list(args: AssignmentsList, debug: bool) -> Result<(), Failure> {
     }
 }
 
+/// The assignment that is meant: by its id, or by its configuration if only one gives that.
+pub(super) async fn find(client: &Client, text: &str) -> Result<Answer<Assignment>, Failure> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(client.assignment(text).await?);
+    }
+    let query = AssignmentQuery { config: Some(text.to_owned()), ..AssignmentQuery::default() };
+    let found = client.assignments(&query).await?.items;
+    match found.as_slice() {
+        [one] => Ok(client.assignment(&one.id).await?),
+        [] => {
+            let text = format!("no assignment has the id {text:?} or gives a configuration of that name");
+            Err(Failure::new(Kind::NotFound, text).hint("muster assignments list shows them."))
+        }
+        several => {
+            let ids: Vec<_> = several.iter().map(|one| one.id.as_str()).collect();
+            let text = format!("several assignments give {}: {}", safe(text), ids.join(", "));
+            Err(Failure::usage(text).hint("Say which one by its id."))
+        }
+    }
+}
+
 async fn fetch(client: &Client, args: &AssignmentsList) -> Result<AssignmentPage, Failure> {
     let (config, state) = (args.config.clone(), args.state.clone());
     let mut query = AssignmentQuery { config, state, limit: Some(PAGE), cursor: None };
@@ -67,14 +86,22 @@ async fn fetch(client: &Client, args: &AssignmentsList) -> Result<AssignmentPage
         all.items.extend(page.items);
         all.next_cursor = page.next_cursor;
     }
+    if let (true, Some(config)) = (all.items.is_empty(), &args.config) {
+        known_config(client, config).await?;
+    }
     Ok(all)
 }
 
 fn print(args: &AssignmentsList, page: &AssignmentPage) -> Result<(), Failure> {
     let table = || {
         if page.items.is_empty() {
-            return "There is no assignment. Make one: muster assignments create CONFIG -l SELECTOR"
-                .to_owned();
+            return match (&args.config, &args.state) {
+                (None, None) => {
+                    "There is no assignment. Make one: muster assignments create CONFIG -l SELECTOR"
+                }
+                _ => "No assignments match.",
+            }
+            .to_owned();
         }
         let head =
             ["id", "config", "revision", "state", "applied", "failed", "offline", "priority", "selector"];
@@ -99,13 +126,8 @@ fn row(one: &Assignment) -> Vec<String> {
     ]
 }
 
-/// A selector for people; none is everybody.
-pub(super) fn selector_text(selector: &str) -> String {
-    if selector.is_empty() { "(every agent)".to_owned() } else { safe(selector) }
-}
-
-async fn show(args: AssignmentsShow, debug: bool) -> Result<(), Failure> {
-    let one = client(&args.connection, debug)?.assignment(&args.id).await?.value;
+async fn show(args: AssignmentsShow, global: &Global) -> Result<(), Failure> {
+    let one = find(&client(&args.connection, global)?, &args.id).await?.value;
     output::value(args.output.format, &one, || page(&one), || vec![one.id.clone()])
 }
 
@@ -129,17 +151,21 @@ fn page(one: &Assignment) -> String {
     lines.iter().map(|(name, value)| format!("{name:<10} {value}")).collect::<Vec<_>>().join("\n")
 }
 
-async fn agents(args: AssignmentsAgents, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn agents(args: AssignmentsAgents, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
+    let id = find(&client, &args.id).await?.value.id;
     let mut query = AssignedQuery { state: args.state.clone(), limit: Some(PAGE), cursor: None };
-    let mut all = client.assigned_agents(&args.id, &query).await?;
+    let mut all: AssignedPage = client.assigned_agents(&id, &query).await?;
     while all.next_cursor.is_some() {
         query.cursor = all.next_cursor.take();
-        let page = client.assigned_agents(&args.id, &query).await?;
+        let page = client.assigned_agents(&id, &query).await?;
         all.items.extend(page.items);
         all.next_cursor = page.next_cursor;
     }
     let table = || {
+        if all.items.is_empty() {
+            return "No agents match.".to_owned();
+        }
         let head = ["name", "host", "connection", "state", "revision", "error", "instance_uid"];
         output::table(&head, all.items.iter().map(agent_row))
     };
@@ -160,27 +186,33 @@ fn agent_row(agent: &AssignedAgent) -> Vec<String> {
     ]
 }
 
-fn request(target: &Target, limit: u32) -> PreviewRequest {
-    PreviewRequest {
+pub(super) fn request(target: &Target, limit: u32) -> Result<PreviewRequest, Failure> {
+    Ok(PreviewRequest {
         config: target.config.clone(),
         revision: target.revision,
-        selector: target.selector.clone().unwrap_or_default(),
+        selector: reach::selector(&target.reach)?,
         priority: target.priority,
         batch_percent: target.batch_percent,
         assignment: None,
         limit: Some(limit),
-    }
+    })
 }
 
-async fn preview(args: AssignmentsPreview, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
-    let preview = client.preview(&request(&args.target, args.limit)).await?;
+async fn preview(args: AssignmentsPreview, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
+    let preview = client.preview(&request(&args.target, args.limit)?).await?;
+    if let Some(text) = reach::nobody(&preview) {
+        output::warning(&text);
+    }
     let names = || preview.agents.iter().map(|agent| agent.instance_uid.clone()).collect();
     output::value(args.output.format, &preview, || plan(&preview), names)
 }
 
 /// What would happen, in one sentence, and the agents that were asked for.
-fn plan(preview: &Preview) -> String {
+pub(super) fn plan(preview: &Preview) -> String {
+    if preview.matched == 0 {
+        return "It matches no agent now.".to_owned();
+    }
     let Preview { matched, gets, changes, offline, incapable, outranked, overridden, batches, agents, total } =
         preview;
     let mut text = format!(
@@ -215,140 +247,4 @@ fn plan(preview: &Preview) -> String {
         text.push_str(&format!("\n… and {rest} more"));
     }
     text
-}
-
-async fn create(args: AssignmentsCreate, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
-    let limit = rollout::limit(&args.waiting)?;
-    let target = &args.target;
-    let latest = client.config(&target.config).await?.value.summary.revision;
-    let revision = target.revision.unwrap_or(latest);
-    let what = PreviewRequest { revision: Some(revision), ..request(target, 10) };
-    let preview = client.preview(&what).await?;
-    let head = format!(
-        "Assign {} revision {revision} to {}.\n",
-        safe(&target.config),
-        selector_text(target.selector.as_deref().unwrap_or_default())
-    );
-    if !agree(args.consent, &(head + &plan(&preview)))? {
-        return Ok(());
-    }
-    let PreviewRequest { config, revision, selector, priority, batch_percent, assignment: _, limit: _ } =
-        what;
-    let made = client
-        .create_assignment(&NewAssignment { config, revision, selector, priority, batch_percent })
-        .await?;
-    let table = || format!("assignment/{} created: {}", made.id, rollout::progress(&made));
-    output::value(args.output.format, &made, table, || vec![made.id.clone()])?;
-    wait(&client, &made.id, limit).await
-}
-
-async fn set_revision(args: AssignmentsSetRevision, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
-    let limit = rollout::limit(&args.waiting)?;
-    let answer = client.assignment(&args.id).await?;
-    let one = &answer.value;
-    let from = one.revision;
-    // The server goes back all at once unless told otherwise.
-    let is_back = args.revision < from;
-    let percent = args.batch_percent.or(is_back.then_some(100)).unwrap_or(one.batch_percent);
-    let asked = PreviewRequest {
-        config: one.config.clone(),
-        revision: Some(args.revision),
-        selector: one.selector.clone(),
-        priority: Some(one.priority),
-        batch_percent: Some(percent),
-        assignment: Some(one.id.clone()),
-        limit: Some(10),
-    };
-    let preview = client.preview(&asked).await?;
-    let diff =
-        client.diff_revisions(&one.config, DiffQuery { from: Some(from), to: Some(args.revision) }).await?;
-    let question = format!(
-        "{} assignment {} ({}) from revision {from} to {}.\n{}\n\n{}",
-        if is_back { "Roll back" } else { "Bring" },
-        one.id,
-        safe(&one.config),
-        args.revision,
-        difference(&diff),
-        plan(&preview)
-    );
-    if !agree(args.consent, &question)? {
-        return Ok(());
-    }
-    let set = SetRevision { revision: args.revision, batch_percent: Some(percent) };
-    // Not for one version only: a rollout that moves changes it with each batch, and a roll back must not wait.
-    let changed = client.set_revision(&args.id, None, &set).await?;
-    let table = || format!("assignment/{} is {}: {}", changed.id, changed.state, rollout::progress(&changed));
-    output::value(args.output.format, &changed, table, || vec![changed.id.clone()])?;
-    wait(&client, &args.id, limit).await
-}
-
-async fn pause(args: AssignmentsPause, debug: bool) -> Result<(), Failure> {
-    let one = client(&args.connection, debug)?.pause_assignment(&args.id, args.reason).await?;
-    output::line(&format!("assignment/{} is {}: {}", one.id, one.state, rollout::progress(&one)))
-}
-
-async fn resume(args: AssignmentsResume, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
-    let limit = rollout::limit(&args.waiting)?;
-    let one = client.assignment(&args.id).await?.value;
-    let why = one
-        .pause
-        .as_ref()
-        .map_or_else(String::new, |pause| format!(" It stopped: {}.", rollout::pause_text(pause)));
-    let question = format!(
-        "Go on with {} revision {} for {} waiting agents.{why}",
-        safe(&one.config),
-        one.revision,
-        one.progress.waiting
-    );
-    if !agree(args.consent, &question)? {
-        return Ok(());
-    }
-    let one = client.resume_assignment(&args.id).await?;
-    output::line(&format!("assignment/{} is {}: {}", one.id, one.state, rollout::progress(&one)))?;
-    wait(&client, &args.id, limit).await
-}
-
-async fn abort(args: AssignmentsAbort, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
-    let one = client.assignment(&args.id).await?.value;
-    let question = format!(
-        "Abort the rollout of {} revision {}: {} released agents keep it, {} waiting ones do not get it.",
-        safe(&one.config),
-        one.revision,
-        one.progress.released,
-        one.progress.waiting
-    );
-    if !agree(args.consent, &question)? {
-        return Ok(());
-    }
-    let one = client.abort_assignment(&args.id, args.reason).await?;
-    output::line(&format!("assignment/{} is {}: {}", one.id, one.state, rollout::progress(&one)))
-}
-
-async fn rm(args: AssignmentsRm, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
-    let answer = client.assignment(&args.id).await?;
-    let one = &answer.value;
-    let then = match args.clear {
-        true => "are offered the empty configuration",
-        false => {
-            "get what the next assignment that matches them says, and without one run on with what they have"
-        }
-    };
-    let question = format!(
-        "Remove assignment {} ({}, {}): its {} agents {then}.",
-        one.id,
-        safe(&one.config),
-        selector_text(&one.selector),
-        one.progress.eligible
-    );
-    if !agree(args.consent, &question)? {
-        return Ok(());
-    }
-    client.delete_assignment(&args.id, answer.tag.as_deref(), args.clear).await?;
-    let word = if args.clear { "is clearing its agents" } else { "is removed" };
-    output::line(&format!("assignment/{} {word}", args.id))
 }

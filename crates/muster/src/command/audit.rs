@@ -1,24 +1,31 @@
 //! `muster audit`: who changed what, as a table or as a file of all entries. What an entry says is in `api::audit`.
 
 use std::io::{self, Write};
+use std::time::SystemTime;
 
 use api::ClientError;
 use api::audit::{AuditFilter, AuditItem, AuditPage};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::runtime;
+use crate::cli::Global;
 use crate::cli::access::{AuditArgs, ExportFormat};
 use crate::context::client;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
 
 /// Entries that are asked for at once.
 const PAGE: u32 = 500;
 
 /// Lists the audit trail, or prints it as a file.
-pub(crate) fn audit(args: AuditArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn audit(args: AuditArgs, global: &Global) -> Result<(), Failure> {
     let AuditArgs { actor, action, object, since, until, limit, export, output, connection } = args;
+    let now = SystemTime::now();
+    let since = since.map(|text| moment("since", &text, now)).transpose()?;
+    let until = until.map(|text| moment("until", &text, now)).transpose()?;
     let filter = AuditFilter { actor, action, object, since, until };
-    let client = client(&connection, debug)?;
+    let client = client(&connection, global)?;
     runtime()?.block_on(async {
         match export {
             Some(format) => print(&client, &filter, format).await,
@@ -34,6 +41,21 @@ pub(crate) fn audit(args: AuditArgs, debug: bool) -> Result<(), Failure> {
             }
         }
     })
+}
+
+/// A moment as the API takes it, from one that is written out or from how long ago it was.
+fn moment(flag: &str, text: &str, now: SystemTime) -> Result<String, Failure> {
+    if let Some(ago) = control_plane::config::parse_duration(text) {
+        let then = OffsetDateTime::from(now).checked_sub(ago.try_into().unwrap_or(time::Duration::ZERO));
+        let then =
+            then.and_then(|then| then.replace_nanosecond(0).ok()).and_then(|then| then.format(&Rfc3339).ok());
+        return then.ok_or_else(|| Failure::usage(format!("--{flag}: {text} is too long ago")));
+    }
+    match OffsetDateTime::parse(text, &Rfc3339) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(Failure::usage(format!("--{flag}: {text:?} is no moment"))
+            .hint("Write how long ago (30m, 2h, 7d), or a moment such as 2026-11-30T03:04:05Z.")),
+    }
 }
 
 /// As many pages as it takes.
@@ -85,11 +107,29 @@ async fn print(client: &api::Client, filter: &AuditFilter, format: ExportFormat)
         match out.write_all(piece).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Stop::Gone),
-            Err(error) => Err(Stop::Failed(Failure::new(Code::Failed, format!("cannot print: {error}")))),
+            Err(error) => Err(Stop::Failed(Failure::new(Kind::Failed, format!("cannot print: {error}")))),
         }
     };
     match client.export_audit(filter, format, write).await {
         Ok(()) | Err(Stop::Gone) => Ok(()),
         Err(Stop::Failed(failure)) => Err(failure),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_moment_is_written_out_or_so_long_ago() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(10 * 86_400);
+        let read = |text| moment("since", text, now).map_err(|failure| failure.to_string());
+        assert_eq!(read("30m").as_deref(), Ok("1970-01-10T23:30:00Z"));
+        assert_eq!(read("2h").as_deref(), Ok("1970-01-10T22:00:00Z"));
+        assert_eq!(read("7d").as_deref(), Ok("1970-01-04T00:00:00Z"));
+        assert_eq!(read("2026-11-30T03:04:05+01:00").as_deref(), Ok("2026-11-30T03:04:05+01:00"));
+        assert_eq!(read("yesterday"), Err("--since: \"yesterday\" is no moment".to_owned()));
     }
 }

@@ -1,8 +1,9 @@
 //! `muster configs`: look at configurations, check files, compare, remove, import. Writing them is `apply`.
 
+use api::Client;
 use api::configs::{
-    Check, ConfigDetail, ConfigImport, ConfigQuery, ConfigSummary, Diff, DiffQuery, Draft, DraftDiff, File,
-    NewFile,
+    Check, CheckRequest, ConfigDetail, ConfigImport, ConfigQuery, ConfigSummary, Diff, DiffQuery, Draft,
+    DraftDiff, File,
 };
 
 use super::agents::whole_uid;
@@ -11,32 +12,32 @@ use super::files::read_all;
 use super::{apply, runtime};
 use crate::cli::{
     ConfigsArgs, ConfigsCheck, ConfigsDiff, ConfigsHistory, ConfigsImport, ConfigsList, ConfigsRm,
-    ConfigsShow, ConfigsVerb,
+    ConfigsShow, ConfigsVerb, Global,
 };
 use crate::context::client;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
 
 /// The longest page of the API.
 const PAGE: u32 = 500;
 
 /// Works on configurations.
-pub(crate) fn configs(args: ConfigsArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn configs(args: ConfigsArgs, global: &Global) -> Result<(), Failure> {
     let runtime = runtime()?;
     match args.verb {
-        ConfigsVerb::List(args) => runtime.block_on(list(args, debug)),
-        ConfigsVerb::Show(args) => runtime.block_on(show(args, debug)),
-        ConfigsVerb::History(args) => runtime.block_on(history(args, debug)),
-        ConfigsVerb::Apply(args) => runtime.block_on(apply::apply(args, debug)),
-        ConfigsVerb::Check(args) => runtime.block_on(check(args, debug)),
-        ConfigsVerb::Diff(args) => runtime.block_on(diff(args, debug)),
-        ConfigsVerb::Rm(args) => runtime.block_on(rm(args, debug)),
-        ConfigsVerb::Import(args) => runtime.block_on(import(args, debug)),
+        ConfigsVerb::List(args) => runtime.block_on(list(args, global)),
+        ConfigsVerb::Show(args) => runtime.block_on(show(args, global)),
+        ConfigsVerb::History(args) => runtime.block_on(history(args, global)),
+        ConfigsVerb::Apply(args) => runtime.block_on(apply::apply(args, global)),
+        ConfigsVerb::Check(args) => runtime.block_on(check(args, global)),
+        ConfigsVerb::Diff(args) => runtime.block_on(diff(args, global)),
+        ConfigsVerb::Rm(args) => runtime.block_on(rm(args, global)),
+        ConfigsVerb::Import(args) => runtime.block_on(import(args, global)),
     }
 }
 
-async fn list(args: ConfigsList, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn list(args: ConfigsList, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let mut query = ConfigQuery { q: args.query.clone(), limit: Some(PAGE), cursor: None };
     let mut all = client.configs(&query).await?;
     while all.next_cursor.is_some() {
@@ -67,8 +68,8 @@ fn row(config: &ConfigSummary) -> Vec<String> {
     ]
 }
 
-async fn show(args: ConfigsShow, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn show(args: ConfigsShow, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let names = || vec![args.name.clone()];
     if let Some(number) = args.revision {
         let revision = client.revision(&args.name, number).await?;
@@ -112,8 +113,8 @@ fn bodies(files: &[File]) -> String {
     text
 }
 
-async fn history(args: ConfigsHistory, debug: bool) -> Result<(), Failure> {
-    let revisions = client(&args.connection, debug)?.revisions(&args.name).await?;
+async fn history(args: ConfigsHistory, global: &Global) -> Result<(), Failure> {
+    let revisions = client(&args.connection, global)?.revisions(&args.name).await?;
     let table = || {
         let rows = revisions.items.iter().map(|one| {
             let size: u64 = one.files.iter().map(|file| file.size).sum();
@@ -129,40 +130,41 @@ async fn history(args: ConfigsHistory, debug: bool) -> Result<(), Failure> {
     })
 }
 
-async fn check(args: ConfigsCheck, debug: bool) -> Result<(), Failure> {
-    let draft = Draft { files: read_all(&args.sources.files)? };
-    let checked = client(&args.connection, debug)?.check_config(&draft).await?;
-    let Check { valid, problems } = &checked;
+async fn check(args: ConfigsCheck, global: &Global) -> Result<(), Failure> {
+    let files = read_all(&args.sources.files)?.named(&[], None)?;
+    let asked = CheckRequest { files, config: None };
+    let checked = client(&args.connection, global)?.check_config(&asked).await?;
+    let Check { valid, problems, .. } = &checked;
     let lines = || problems.iter().map(output::problem).collect::<Vec<_>>();
     let table = || match problems.is_empty() {
         true => "No problem was found.".to_owned(),
         false => lines().join("\n"),
     };
     output::value(args.output.format, &checked, table, lines)?;
-    if *valid { Ok(()) } else { Err(Failure::new(Code::Failed, "the server would not take these files")) }
+    if *valid { Ok(()) } else { Err(Failure::new(Kind::Content, "the server would not take these files")) }
 }
 
-async fn diff(args: ConfigsDiff, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn diff(args: ConfigsDiff, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let diff = if args.files.is_empty() {
         client.diff_revisions(&args.name, DiffQuery { from: args.from, to: args.to }).await?
     } else {
-        let files = match args.from {
+        let before = match args.from {
             Some(number) => client.revision(&args.name, number).await?.files,
             None => client.config(&args.name).await?.value.files,
         };
-        let from = Draft { files: files.into_iter().map(again).collect() };
-        let to = Draft { files: apply::named_as_before(read_all(&args.files)?, &from.files) };
-        client.diff_drafts(&DraftDiff { from, to }).await?
+        let to = Draft { files: read_all(&args.files)?.named(&before, None)? };
+        // The server takes the old side from where it keeps it: what came here may be masked.
+        let (config, revision) = (Some(args.name.clone()), args.from);
+        client.diff_drafts(&DraftDiff { from: None, config, revision, to }).await?
     };
     let names = || diff.files.iter().map(|file| file.name.clone()).collect();
     output::value(args.output.format, &diff, || difference(&diff), names)
 }
 
-/// A stored file as it is sent.
-pub(super) fn again(file: File) -> NewFile {
-    let File { name, content_type, body } = file;
-    NewFile { name, content_type: Some(content_type), body }
+/// Says that there is no such configuration, where a list that is empty would only hide it.
+pub(super) async fn known_config(client: &Client, name: &str) -> Result<(), Failure> {
+    Ok(client.config(name).await.map(drop)?)
 }
 
 /// Lines of context around a change.
@@ -205,15 +207,20 @@ pub(super) fn difference(diff: &Diff) -> String {
     lines.join("\n").trim_start().to_owned()
 }
 
-async fn rm(args: ConfigsRm, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn rm(args: ConfigsRm, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let config = client.config(&args.name).await?;
     let head = &config.value.summary;
+    if head.assignments > 0 {
+        let (name, count) = (safe(&head.name), head.assignments);
+        let text = format!("{count} assignments use the configuration {name}: it cannot be removed");
+        let hint = format!("See them with muster assignments list --config {name}");
+        return Err(Failure::new(Kind::Conflict, text).hint(hint));
+    }
     let plan = format!(
-        "Remove the configuration {} with its {} revisions ({} assignments use it).",
+        "Remove the configuration {} with its {} revisions; no assignment uses it.",
         safe(&head.name),
-        head.revision,
-        head.assignments
+        head.revision
     );
     if agree(args.consent, &plan)? {
         client.delete_config(&args.name, config.tag.as_deref()).await?;
@@ -222,8 +229,8 @@ async fn rm(args: ConfigsRm, debug: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn import(args: ConfigsImport, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn import(args: ConfigsImport, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let agent = whole_uid(&client, &args.from_agent).await?;
     let import = ConfigImport { agent, name: args.name, message: args.message };
     let config = client.import_config(&import).await?;

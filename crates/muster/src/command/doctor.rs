@@ -7,11 +7,14 @@ use control_plane::doctor::{Finding, State, Subject, examine};
 use serde::Serialize;
 
 use super::runtime;
+use crate::cli::Global;
 use crate::cli::operations::DoctorArgs;
 use crate::context;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output;
 
+/// Where a server keeps its data if nobody says otherwise.
+const DATA_DIR: &str = "./muster-data";
 /// Clocks that differ more than this make times hard to read.
 const OFF: Duration = Duration::from_secs(30);
 /// And more than this, certificates and logins that have just begun look as if they had not.
@@ -25,16 +28,17 @@ struct Report<'a> {
 }
 
 /// `muster doctor`. Exit code 1 when a check failed.
-pub(crate) fn doctor(args: &DoctorArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn doctor(args: &DoctorArgs, global: &Global) -> Result<(), Failure> {
     let mut findings = examine(&Subject {
-        data_dir: args.data_dir.clone(),
+        data_dir: args.data_dir.clone().unwrap_or_else(|| DATA_DIR.into()),
+        is_data_dir_named: args.data_dir.is_some(),
         key_file: args.key_file.clone(),
         opamp_listen: args.opamp_listen.clone(),
         listen: args.listen.clone(),
         public_url: args.public_url.clone(),
         tls_cert: args.tls_cert.clone(),
     });
-    findings.extend(server(args, debug)?);
+    findings.extend(server(args, global)?);
     let failed = findings.iter().filter(|finding| finding.state == State::Failed).count();
     let report = Report { ok: failed == 0, checks: &findings };
     let names =
@@ -42,8 +46,8 @@ pub(crate) fn doctor(args: &DoctorArgs, debug: bool) -> Result<(), Failure> {
     output::value(args.output.format, &report, || table(&findings), names)?;
     match failed {
         0 => Ok(()),
-        1 => Err(Failure::new(Code::Failed, "one check failed")),
-        failed => Err(Failure::new(Code::Failed, format!("{failed} checks failed"))),
+        1 => Err(Failure::new(Kind::Failed, "one check failed")),
+        failed => Err(Failure::new(Kind::Failed, format!("{failed} checks failed"))),
     }
 }
 
@@ -65,9 +69,9 @@ fn table(findings: &[Finding]) -> String {
 }
 
 /// Asks the server that the flags, the environment or the contexts mean; none of them may.
-fn server(args: &DoctorArgs, debug: bool) -> Result<Vec<Finding>, Failure> {
-    let is_named = args.connection.url.is_some() || args.connection.context.is_some();
-    let client = match context::client(&args.connection, debug) {
+fn server(args: &DoctorArgs, global: &Global) -> Result<Vec<Finding>, Failure> {
+    let is_named = args.connection.url.is_some() || global.context.is_some();
+    let client = match context::client(&args.connection, global) {
         Ok(client) => client,
         Err(failure) if is_named => return Err(failure),
         Err(_) => {

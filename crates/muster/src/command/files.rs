@@ -4,9 +4,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use api::configs::NewFile;
+use api::configs::{File, NewFile};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 
 /// The server takes no more, all files of a configuration together.
 const MAX_BYTES: u64 = 1 << 20;
@@ -16,11 +16,42 @@ const MAX_DEPTH: usize = 16;
 /// A configuration to be written.
 pub(super) struct Item {
     pub(super) name: String,
-    pub(super) files: Vec<NewFile>,
+    pub(super) source: Source,
+}
+
+/// Files of one configuration as they are on this machine.
+pub(super) struct Source {
+    files: Vec<NewFile>,
+    /// Whether this is one file that was named itself. What it is called here says little about its name there; in a
+    /// directory a name was chosen on purpose.
+    is_loose: bool,
+}
+
+impl Source {
+    /// The files as they are sent. One loose file takes the place of the one file that is there, whatever both are
+    /// called; `wanted` gives it another name. A type that nobody gives stays as it is.
+    pub(super) fn named(self, before: &[File], wanted: Option<&str>) -> Result<Vec<NewFile>, Failure> {
+        let Self { mut files, is_loose } = self;
+        match (wanted, files.as_mut_slice(), before) {
+            (Some(name), [file], _) => name.clone_into(&mut file.name),
+            (Some(_), ..) => {
+                return Err(Failure::usage(format!("--file-name: there are {} files", files.len())));
+            }
+            // Agents with a single file often have no name for it.
+            (None, [file], [old]) if is_loose || old.name.is_empty() => file.name.clone_from(&old.name),
+            _ => {}
+        }
+        for file in files.iter_mut().filter(|file| file.content_type.is_none()) {
+            let old = before.iter().find(|old| old.name == file.name);
+            file.content_type = old.map(|old| old.content_type.clone());
+        }
+        Ok(files)
+    }
 }
 
 /// All files of the paths as one configuration: a file has its own name, those of a directory their way below it.
-pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<NewFile>, Failure> {
+pub(super) fn read_all(paths: &[PathBuf]) -> Result<Source, Failure> {
+    let is_loose = matches!(paths, [path] if !path.is_dir());
     let mut files = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
@@ -31,7 +62,7 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<NewFile>, Failure> {
             files.push(file(path, &base_name(path)?)?);
         }
     }
-    Ok(files)
+    Ok(Source { files, is_loose })
 }
 
 /// The configurations that the paths hold: each file is one, and each directory that was named holds one in each file
@@ -57,12 +88,12 @@ pub(super) fn items(paths: &[PathBuf]) -> Result<Vec<Item>, Failure> {
 fn item(path: &Path) -> Result<Item, Failure> {
     let base = base_name(path)?;
     let name = if path.is_dir() { base } else { base.split('.').next().unwrap_or_default().to_owned() };
-    Ok(Item { name, files: read_all(&[path.to_owned()])? })
+    Ok(Item { name, source: read_all(&[path.to_owned()])? })
 }
 
 /// What a directory holds, by name; what is hidden is passed over.
 fn entries(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+    let failed = |error: std::io::Error| unreadable(&path.display().to_string(), &error);
     let entries = std::fs::read_dir(path).map_err(failed)?;
     let mut paths = entries
         .map(|entry| entry.map(|entry| entry.path()))
@@ -95,8 +126,7 @@ fn base_name(path: &Path) -> Result<String, Failure> {
 
 fn file(path: &Path, name: &str) -> Result<NewFile, Failure> {
     let opened = std::fs::File::open(path);
-    let opened =
-        opened.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    let opened = opened.map_err(|error| unreadable(&path.display().to_string(), &error))?;
     Ok(NewFile {
         name: name.to_owned(),
         content_type: None,
@@ -111,19 +141,50 @@ fn standard_input() -> Result<String, Failure> {
 fn text(source: impl Read, what: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::usage(format!("cannot read {what}: {error}")))?;
+    read.map_err(|error| unreadable(what, &error))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Failure::usage(format!("{what} has more than 1 MiB")));
+        return Err(Failure::new(Kind::Content, format!("{what} has more than 1 MiB")));
     }
-    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{what} is no text (UTF-8)")))
+    String::from_utf8(bytes).map_err(|_| Failure::new(Kind::Content, format!("{what} is no text (UTF-8)")))
+}
+
+fn unreadable(what: &str, error: &std::io::Error) -> Failure {
+    let kind = match error.kind() {
+        std::io::ErrorKind::NotFound => Kind::NotFound,
+        _ => Kind::Failed,
+    };
+    Failure::new(kind, format!("cannot read {what}: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(files: &[NewFile]) -> Vec<&str> {
-        files.iter().map(|file| file.name.as_str()).collect()
+    fn names(source: &Source) -> Vec<&str> {
+        source.files.iter().map(|file| file.name.as_str()).collect()
+    }
+
+    fn source(names: &[&str], is_loose: bool) -> Source {
+        let file = |name: &&str| NewFile { name: (*name).to_owned(), ..NewFile::default() };
+        Source { files: names.iter().map(file).collect(), is_loose }
+    }
+
+    fn sent(source: Source, before: &[&str], wanted: Option<&str>) -> Vec<String> {
+        let old = |name: &&str| File { name: (*name).to_owned(), ..File::default() };
+        let before: Vec<_> = before.iter().map(old).collect();
+        source.named(&before, wanted).unwrap().into_iter().map(|file| file.name).collect()
+    }
+
+    #[test]
+    fn one_file_keeps_the_name_that_it_has_on_the_server() {
+        assert_eq!(sent(source(&["a.yaml"], true), &[], None), ["a.yaml"], "the first revision");
+        assert_eq!(sent(source(&["b.yaml"], true), &["a.yaml"], None), ["a.yaml"]);
+        assert_eq!(sent(source(&[""], true), &["a.yaml"], None), ["a.yaml"], "standard input");
+        assert_eq!(sent(source(&["a.yaml"], true), &[""], None), [""]);
+        assert_eq!(sent(source(&["b.yaml"], true), &["a.yaml"], Some("b.yaml")), ["b.yaml"]);
+        assert_eq!(sent(source(&["b.yaml"], false), &["a.yaml"], None), ["b.yaml"], "from a directory");
+        assert_eq!(sent(source(&["b.yaml"], true), &["a.yaml", "c.yaml"], None), ["b.yaml"]);
+        assert!(source(&["a", "b"], false).named(&[], Some("c")).is_err());
     }
 
     #[test]
@@ -137,7 +198,7 @@ mod tests {
         assert_eq!(names(&read_all(&[at("gateway")]).unwrap()), ["conf.d/a.yaml", "main.yaml"]);
         assert_eq!(names(&read_all(&[at("otel.prod.yaml"), at("gateway")]).unwrap()).len(), 3);
         let items = items(&[dir.path().to_owned()]).unwrap();
-        let items: Vec<_> = items.iter().map(|item| (item.name.as_str(), names(&item.files))).collect();
+        let items: Vec<_> = items.iter().map(|item| (item.name.as_str(), names(&item.source))).collect();
         assert_eq!(
             items,
             [("gateway", vec!["conf.d/a.yaml", "main.yaml"]), ("otel", vec!["otel.prod.yaml"])]
@@ -149,9 +210,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.yaml");
         std::fs::write(&path, [0xff]).unwrap();
-        assert!(read_all(std::slice::from_ref(&path)).unwrap_err().to_string().contains("a.yaml is no text"));
+        let said = |path: &Path| read_all(&[path.to_owned()]).err().unwrap().to_string();
+        assert!(said(&path).contains("a.yaml is no text"));
         std::fs::write(&path, vec![b'a'; (1 << 20) + 1]).unwrap();
-        assert!(read_all(&[path]).unwrap_err().to_string().contains("more than 1 MiB"));
+        assert!(said(&path).contains("more than 1 MiB"));
         assert!(items(&[PathBuf::from("-")]).is_err());
     }
 }

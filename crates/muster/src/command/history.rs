@@ -5,7 +5,7 @@ use std::time::Duration;
 use api::history::{AgentMessage, TimelineItem};
 
 use super::agents::whole_uid;
-use crate::cli::{AgentsShow, Format};
+use crate::cli::{AgentsShow, Format, Global};
 use crate::context::client;
 use crate::failure::Failure;
 use crate::output::{self, safe};
@@ -14,8 +14,8 @@ use crate::output::{self, safe};
 const PACE: Duration = Duration::from_secs(1);
 
 /// Shows what happened to an agent.
-pub(super) async fn timeline(args: AgentsShow, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+pub(super) async fn timeline(args: AgentsShow, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let uid = whole_uid(&client, &args.instance_uid).await?;
     let timeline = client.timeline(&uid).await?;
     let table = || output::table(&["at", "by", "what", "object", "more"], timeline.items.iter().map(row));
@@ -38,8 +38,8 @@ fn row(item: &TimelineItem) -> Vec<String> {
 }
 
 /// Prints an agent's messages as they pass, until the command is ended.
-pub(super) async fn messages(args: AgentsShow, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+pub(super) async fn messages(args: AgentsShow, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let uid = whole_uid(&client, &args.instance_uid).await?;
     let mut seen: Vec<AgentMessage> = Vec::new();
     loop {

@@ -2,35 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use api::Client;
-use api::agents::AgentQuery;
+use api::agents::{AgentConfig, AgentQuery, AgentSummary};
 use api::assignments::NewOverride;
 use api::labels::LabelChange;
 
 use super::agents::{every_agent, whole_uid};
-use super::assignments::selector_text;
-use super::consent::agree;
+use super::consent::{agree, agree_as};
+use super::reach::{self, selector_text};
 use super::runtime;
-use crate::cli::{AgentsLabel, AgentsOverride, AgentsUnset, LabelsApply, LabelsArgs, LabelsList, LabelsVerb};
+use crate::cli::{
+    AgentsLabel, AgentsOverride, AgentsUnset, Global, LabelsApply, LabelsArgs, LabelsList, LabelsVerb,
+};
 use crate::context::client;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
 
 /// Lists and changes labels.
-pub(crate) fn labels(args: LabelsArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn labels(args: LabelsArgs, global: &Global) -> Result<(), Failure> {
     let runtime = runtime()?;
     match args.verb {
-        LabelsVerb::List(args) => runtime.block_on(list(args, debug)),
-        LabelsVerb::Apply(args) => runtime.block_on(apply(args, debug)),
+        LabelsVerb::List(args) => runtime.block_on(list(args, global)),
+        LabelsVerb::Apply(args) => runtime.block_on(apply(args, global)),
     }
 }
 
-async fn list(args: LabelsList, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn list(args: LabelsList, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let query = AgentQuery { selector: args.selector.clone(), ..Default::default() };
     let agents = every_agent(&client, query, u32::MAX).await?.items;
     let labelled: Vec<_> = agents.into_iter().filter(|agent| !agent.labels.is_empty()).collect();
     let table = || {
+        if labelled.is_empty() {
+            return "No agent has labels.".to_owned();
+        }
         let rows = labelled.iter().map(|agent| {
             let text = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), safe);
             vec![text(&agent.name), text(&agent.host), labels_text(&agent.labels), agent.instance_uid.clone()]
@@ -70,9 +74,9 @@ fn told(change: &LabelChange) -> String {
     set.into_iter().chain(remove).collect::<Vec<_>>().join(" and ")
 }
 
-async fn apply(args: LabelsApply, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
-    let selector = args.selector.clone().unwrap_or_default();
+async fn apply(args: LabelsApply, global: &Global) -> Result<(), Failure> {
+    let selector = reach::selector(&args.reach)?;
+    let client = client(&args.connection, global)?;
     let change = LabelChange { selector: Some(selector.clone()), ..change(&args.labels)? };
     let query = AgentQuery {
         selector: Some(selector.clone()),
@@ -81,12 +85,18 @@ async fn apply(args: LabelsApply, debug: bool) -> Result<(), Failure> {
         ..Default::default()
     };
     let total = client.agents(&query).await?.total;
+    if total == 0 {
+        let text = format!("no agent matches {}: nothing was changed", selector_text(&selector));
+        return Err(
+            Failure::new(Kind::NotFound, text).hint("muster agents list -l SELECTOR shows who matches.")
+        );
+    }
     let plan = format!(
         "On {total} agents ({}): {}. Assignments that select by these labels may give them another configuration.",
         selector_text(&selector),
         told(&change)
     );
-    if !agree(args.consent, &plan)? {
+    if !agree_as(args.consent, args.output.format, &serde_json::json!({ "matched": total }), &plan)? {
         return Ok(());
     }
     let outcome = client.change_labels(&change).await?;
@@ -94,13 +104,13 @@ async fn apply(args: LabelsApply, debug: bool) -> Result<(), Failure> {
     output::value(args.output.format, &outcome, table, Vec::new)?;
     match outcome.full {
         0 => Ok(()),
-        full => Err(Failure::new(Code::Partly, format!("{full} agents would have had more than 64 labels"))),
+        full => Err(Failure::new(Kind::Partly, format!("{full} agents would have had more than 64 labels"))),
     }
 }
 
 /// `muster agents label`.
-pub(super) async fn label(args: AgentsLabel, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+pub(super) async fn label(args: AgentsLabel, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let uid = whole_uid(&client, &args.instance_uid).await?;
     let change = LabelChange { agents: Some(vec![uid.clone()]), ..change(&args.labels)? };
     let before = client.agent(&uid).await?.summary.labels;
@@ -110,22 +120,30 @@ pub(super) async fn label(args: AgentsLabel, debug: bool) -> Result<(), Failure>
     }
     let outcome = client.change_labels(&change).await?;
     if outcome.full > 0 {
-        return Err(Failure::usage("an agent has at most 64 labels"));
+        return Err(Failure::new(Kind::Conflict, "an agent has at most 64 labels: nothing was changed"));
     }
     let word = if outcome.changed > 0 { "labelled" } else { "unchanged" };
     output::line(&format!("agent/{uid} {word}"))
 }
 
 /// `muster agents override`.
-pub(super) async fn pin(args: AgentsOverride, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+pub(super) async fn pin(args: AgentsOverride, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let uid = whole_uid(&client, &args.instance_uid).await?;
     let revision = match args.revision {
         Some(revision) => revision,
         None => client.config(&args.config).await?.value.summary.revision,
     };
-    let now = now(&client, &uid).await?;
-    let plan = format!("Pin agent {uid} to {} revision {revision}; it has {now} now.", safe(&args.config));
+    let agent = client.agent(&uid).await?.summary;
+    let warning = unreached(&agent);
+    if let Some(text) = warning {
+        output::warning(text);
+    }
+    let plan = format!(
+        "Pin agent {uid} to {} revision {revision}; it has {} now.",
+        safe(&args.config),
+        given(&agent.config)
+    );
     if !agree(args.consent, &plan)? {
         return Ok(());
     }
@@ -135,11 +153,14 @@ pub(super) async fn pin(args: AgentsOverride, debug: bool) -> Result<(), Failure
 }
 
 /// `muster agents unset`.
-pub(super) async fn unpin(args: AgentsUnset, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+pub(super) async fn unpin(args: AgentsUnset, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let uid = whole_uid(&client, &args.instance_uid).await?;
-    let now = now(&client, &uid).await?;
-    let plan = format!("Let agent {uid} follow its assignments again; it has {now} now.");
+    let agent = client.agent(&uid).await?.summary;
+    if !agent.config.pinned {
+        return Err(Failure::new(Kind::NotFound, format!("agent {uid} is not pinned")));
+    }
+    let plan = format!("Let agent {uid} follow its assignments again; it has {} now.", given(&agent.config));
     if !agree(args.consent, &plan)? {
         return Ok(());
     }
@@ -148,12 +169,20 @@ pub(super) async fn unpin(args: AgentsUnset, debug: bool) -> Result<(), Failure>
 }
 
 /// What an agent is given, in words.
-async fn now(client: &Client, uid: &str) -> Result<String, Failure> {
-    let config = client.agent(uid).await?.summary.config;
-    Ok(match (config.config, config.revision) {
-        (Some(name), Some(revision)) => format!("{} revision {revision} ({})", safe(&name), config.state),
+fn given(config: &AgentConfig) -> String {
+    match (&config.config, config.revision) {
+        (Some(name), Some(revision)) => format!("{} revision {revision} ({})", safe(name), config.state),
         _ => "no configuration of this server".to_owned(),
-    })
+    }
+}
+
+/// What to warn of when a revision would not reach an agent now.
+fn unreached(agent: &AgentSummary) -> Option<&'static str> {
+    if !agent.capabilities.iter().any(|name| name == "AcceptsRemoteConfig") {
+        return Some("this agent takes no configurations: nothing will reach it");
+    }
+    (agent.state == "disconnected")
+        .then_some("this agent is not connected now: it gets the revision when it comes back")
 }
 
 #[cfg(test)]

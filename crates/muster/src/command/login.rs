@@ -7,28 +7,40 @@ use api::session::Login;
 use api::{Client, ClientError, Trust};
 
 use super::runtime;
-use crate::cli::{Connection, LoginArgs};
-use crate::context::{self, Context, Contexts, trust};
-use crate::failure::{Code, Failure};
+use crate::cli::{Connection, Global, LoginArgs};
+use crate::context::{self, Context, Contexts, Turn, trust};
+use crate::failure::{Failure, Kind};
 use crate::output;
 
 /// Logs in and remembers the server.
-pub(crate) fn login(args: LoginArgs, debug: bool) -> Result<(), Failure> {
-    runtime()?.block_on(log_in(args, debug))
+pub(crate) fn login(args: LoginArgs, global: &Global) -> Result<(), Failure> {
+    runtime()?.block_on(log_in(args, global))
 }
 
-async fn log_in(args: LoginArgs, debug: bool) -> Result<(), Failure> {
+async fn log_in(args: LoginArgs, global: &Global) -> Result<(), Failure> {
     let url = args.url.trim_end_matches('/').to_owned();
-    let (client, pin) = trusted(&url, args.fingerprint.as_deref(), debug).await?;
+    let (client, pin) = trusted(&url, args.fingerprint.as_deref(), global).await?;
     let password = password(args.password_stdin, &args.user)?;
     let login = Login { username: args.user, password, want_token: true };
     let session = client.login(&login).await.map_err(refused)?;
-    let name = args.context.unwrap_or_else(|| host_of(&url));
+    let name = global.context.clone().unwrap_or_else(|| host_of(&url));
     let mut contexts = Contexts::load()?;
-    contexts.put(&name, Context { url: url.clone(), token: session.token, spki_sha256: pin });
+    let before = contexts.current.clone();
+    let turn = if args.keep_current { Turn::No } else { Turn::ToIt };
+    let context = Context { url: url.clone(), token: session.token, spki_sha256: pin };
+    let is_current = contexts.put(&name, context, turn);
     contexts.save()?;
+    let told = match (is_current, before.filter(|before| *before != name)) {
+        (true, Some(before)) => {
+            format!("Context {name} is the current one now; muster context use {before} goes back.")
+        }
+        (true, None) => format!("Context {name} is the current one."),
+        (false, _) => {
+            format!("Context {name} is there and not the current one: use it with --context {name}.")
+        }
+    };
     output::line(&format!(
-        "Logged in to {url} as {} until {} (context {name}).",
+        "Logged in to {url} as {} until {}.\n{told}",
         session.user.name, session.expires_at
     ))
 }
@@ -37,7 +49,7 @@ async fn log_in(args: LoginArgs, debug: bool) -> Result<(), Failure> {
 fn refused(error: ClientError) -> Failure {
     match &error {
         ClientError::Problem(problem) if problem.status == 401 => {
-            Failure::new(Code::Refused, error.to_string())
+            Failure::new(Kind::Refused, error.to_string())
                 .hint("At the server's machine, muster admin reset-login makes a new password.")
         }
         _ => error.into(),
@@ -49,9 +61,9 @@ fn refused(error: ClientError) -> Failure {
 async fn trusted(
     url: &str,
     fingerprint: Option<&str>,
-    debug: bool,
+    global: &Global,
 ) -> Result<(Client, Option<String>), Failure> {
-    let trace = debug.then_some(context::show as api::client::Trace);
+    let trace = global.debug.then_some(context::show as api::client::Trace);
     let stored = Contexts::load()?.contexts.into_values().find(|context| context.url == url);
     let known = fingerprint.map(str::to_owned).or_else(|| stored.and_then(|context| context.spki_sha256));
     if let Some(pin) = known {
@@ -80,13 +92,13 @@ async fn ask_about(url: &str) -> Result<[u8; 32], Failure> {
         _ => (authority, 443),
     };
     let keys = presented_keys(host, port).await;
-    let keys = keys.map_err(|error| Failure::new(Code::Failed, format!("cannot reach {url}: {error}")))?;
+    let keys = keys.map_err(|error| Failure::new(Kind::Failed, format!("cannot reach {url}: {error}")))?;
     let key =
-        *keys.last().ok_or_else(|| Failure::new(Code::Failed, format!("{url} shows no certificate")))?;
+        *keys.last().ok_or_else(|| Failure::new(Kind::Failed, format!("{url} shows no certificate")))?;
     let fingerprint = hex::encode(key);
     if !io::stdin().is_terminal() {
         return Err(Failure::new(
-            Code::Refused,
+            Kind::Refused,
             format!("the certificate authority of {url} is not known here"),
         )
         .hint(format!(
@@ -101,19 +113,19 @@ async fn ask_about(url: &str) -> Result<[u8; 32], Failure> {
     io::stdin().read_line(&mut answer).map_err(|error| Failure::of(&error))?;
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(key),
-        _ => Err(Failure::new(Code::Refused, "the server was not trusted")),
+        _ => Err(Failure::new(Kind::Refused, "the server was not trusted")),
     }
 }
 
 fn password(from_stdin: bool, user: &str) -> Result<String, Failure> {
-    let failed = |error: io::Error| Failure::new(Code::Usage, format!("no password: {error}"));
+    let failed = |error: io::Error| Failure::new(Kind::Usage, format!("no password: {error}"));
     if from_stdin {
         let mut text = String::new();
         io::stdin().take(4096).read_to_string(&mut text).map_err(failed)?;
         return Ok(text.trim_end_matches(['\r', '\n']).to_owned());
     }
     if !io::stdin().is_terminal() {
-        return Err(Failure::new(Code::Usage, "there is no terminal to ask for the password")
+        return Err(Failure::new(Kind::Usage, "there is no terminal to ask for the password")
             .hint("Give it with --password-stdin."));
     }
     rpassword::prompt_password(format!("Password of {user}: ")).map_err(failed)
@@ -130,12 +142,12 @@ fn host_of(url: &str) -> String {
 }
 
 /// Ends the session and forgets it.
-pub(crate) fn logout(connection: &Connection, debug: bool) -> Result<(), Failure> {
+pub(crate) fn logout(connection: &Connection, global: &Global) -> Result<(), Failure> {
     let mut contexts = Contexts::load()?;
-    let client = context::client(connection, debug)?;
+    let client = context::client(connection, global)?;
     let ended = runtime()?.block_on(client.logout());
     if connection.token.is_none() {
-        let name = contexts.find(connection.context.as_deref())?.map(|(name, _)| name.to_owned());
+        let name = context::stored(&contexts, connection, global)?.map(|(name, _)| name.to_owned());
         if let Some(context) = name.and_then(|name| contexts.contexts.get_mut(&name)) {
             context.token = None;
             contexts.save()?;

@@ -3,13 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use api::Client;
 use api::assignments::{Assignment, Pause, Progress};
+use api::{Client, ClientError};
 use tokio::time::Instant;
 
-use crate::cli::Waiting;
-use crate::failure::{Code, Failure};
-use crate::output::safe;
+use crate::cli::{Format, Waiting};
+use crate::failure::{Failure, Kind};
+use crate::output::{self, safe};
 
 /// How often a rollout is looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -46,29 +46,91 @@ pub(super) fn pause_text(pause: &Pause) -> String {
     }
 }
 
-/// Waits until a rollout is over. Exit code 5 when it stopped before its end, 6 when the time is over.
-pub(super) async fn wait(client: &Client, id: &str, limit: Option<Duration>) -> Result<(), Failure> {
-    let Some(limit) = limit else { return Ok(()) };
-    let (end, mut shown) = (Instant::now() + limit, Shown::new());
-    loop {
-        let one = client.assignment(id).await?.value;
-        shown.show(&format!("{}: {}", one.state, progress(&one)));
-        match one.state.as_str() {
-            "done" => return Ok(()),
-            "paused" => {
-                let why = one.pause.as_ref().map_or_else(String::new, pause_text);
-                let failure = Failure::new(Code::Partly, format!("the rollout is paused: {why}"));
-                let hint =
-                    format!("muster assignments agents {id} --state failed, then resume, abort or rollback");
-                return Err(failure.hint(hint));
-            }
-            "aborted" => return Err(Failure::new(Code::Partly, "the rollout was aborted")),
-            _ if Instant::now() >= end => {
-                let text = format!("the rollout is not over: {}", progress(&one));
-                return Err(Failure::new(Code::TimedOut, text).hint("It goes on without this command."));
-            }
-            _ => tokio::time::sleep(LOOK).await,
+/// Waits until a rollout is over if that was asked for, prints how it is then, and ends as it ended: exit code 5 when
+/// it stopped before its end, 6 when the time is over.
+pub(super) async fn finish(
+    client: &Client,
+    format: Format,
+    what: &str,
+    one: Assignment,
+    limit: Option<Duration>,
+) -> Result<(), Failure> {
+    let (one, what, end) = match limit {
+        Some(limit) => {
+            let (one, end) = until_over(client, one, Instant::now() + limit).await?;
+            let what = format!("is {}", one.state);
+            (one, what, end)
         }
+        None => (one, what.to_owned(), Ok(())),
+    };
+    let table = || format!("assignment/{} {what}: {}", one.id, progress(&one));
+    output::value(format, &one, table, || vec![one.id.clone()])?;
+    end
+}
+
+/// Looks until the rollout is over or the time is; the last state that was seen, and how that ends the command.
+async fn until_over(
+    client: &Client,
+    mut one: Assignment,
+    until: Instant,
+) -> Result<(Assignment, Result<(), Failure>), Failure> {
+    let mut shown = Shown::new();
+    loop {
+        shown.show(&format!("assignment/{} {}: {}", one.id, one.state, progress(&one)));
+        if let Some(end) = ended(&one) {
+            return Ok((one, end));
+        }
+        if Instant::now() >= until {
+            let text = format!("the rollout is not over: {}", progress(&one));
+            let failure = Failure::new(Kind::TimedOut, text).hint("It goes on without this command.");
+            return Ok((one, Err(failure)));
+        }
+        tokio::time::sleep(LOOK).await;
+        match client.assignment(&one.id).await {
+            Ok(answer) => one = answer.value,
+            // A server that is being restarted comes back, and the rollout with it.
+            Err(error @ ClientError::Unreachable { .. }) => shown.show(&error.to_string()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// How a rollout that is over ends a command; `None`: it goes on.
+fn ended(one: &Assignment) -> Option<Result<(), Failure>> {
+    match one.state.as_str() {
+        "done" => Some(Ok(())),
+        "paused" => {
+            let why = one.pause.as_ref().map_or_else(String::new, pause_text);
+            let failure = Failure::new(Kind::Partly, format!("the rollout is paused: {why}"));
+            let hint = format!(
+                "muster assignments agents {} --state failed, then resume, abort or rollback",
+                one.id
+            );
+            Some(Err(failure.hint(hint)))
+        }
+        "aborted" => Some(Err(Failure::new(Kind::Partly, "the rollout was aborted"))),
+        _ => None,
+    }
+}
+
+/// Waits until an assignment that is being cleared is gone.
+pub(super) async fn until_gone(client: &Client, id: &str, limit: Duration) -> Result<(), Failure> {
+    let (until, mut shown) = (Instant::now() + limit, Shown::new());
+    loop {
+        match client.assignment(id).await {
+            Err(error) if error.status() == Some(404) => return Ok(()),
+            Err(error @ ClientError::Unreachable { .. }) => shown.show(&error.to_string()),
+            Err(error) => return Err(error.into()),
+            Ok(answer) => {
+                let left = answer.value.progress.matched;
+                shown.show(&format!("assignment/{id} {}: {left} agents are left", answer.value.state));
+            }
+        }
+        if Instant::now() >= until {
+            return Err(Failure::new(Kind::TimedOut, "not all agents have answered")
+                .hint("It goes on without this command."));
+        }
+        tokio::time::sleep(LOOK).await;
     }
 }
 

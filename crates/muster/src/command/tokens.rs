@@ -4,23 +4,23 @@ use api::tokens::{NewToken, Token};
 
 use super::consent::confirm;
 use super::runtime;
-use crate::cli::{TokensArgs, TokensCreate, TokensList, TokensRevoke, TokensVerb};
+use crate::cli::{Global, TokensArgs, TokensCreate, TokensList, TokensRevoke, TokensVerb};
 use crate::context::client;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
 
 /// Lists, makes and revokes enrolment tokens.
-pub(crate) fn tokens(args: TokensArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn tokens(args: TokensArgs, global: &Global) -> Result<(), Failure> {
     let runtime = runtime()?;
     match args.verb {
-        TokensVerb::List(args) => runtime.block_on(list(args, debug)),
-        TokensVerb::Create(args) => runtime.block_on(create(args, debug)),
-        TokensVerb::Revoke(args) => runtime.block_on(revoke(args, debug)),
+        TokensVerb::List(args) => runtime.block_on(list(args, global)),
+        TokensVerb::Create(args) => runtime.block_on(create(args, global)),
+        TokensVerb::Revoke(args) => runtime.block_on(revoke(args, global)),
     }
 }
 
-async fn list(args: TokensList, debug: bool) -> Result<(), Failure> {
-    let tokens = client(&args.connection, debug)?.tokens().await?;
+async fn list(args: TokensList, global: &Global) -> Result<(), Failure> {
+    let tokens = client(&args.connection, global)?.tokens().await?;
     let table = || {
         let head = ["id", "label", "state", "agents", "created", "expires", "last used"];
         output::table(&head, tokens.items.iter().map(row))
@@ -43,7 +43,7 @@ fn row(token: &Token) -> Vec<String> {
     ]
 }
 
-async fn create(args: TokensCreate, debug: bool) -> Result<(), Failure> {
+async fn create(args: TokensCreate, global: &Global) -> Result<(), Failure> {
     let expires = args.expires.as_deref().map(|text| {
         control_plane::config::parse_duration(text).ok_or_else(|| {
             Failure::usage(format!("--expires: {text:?} is no duration, write it as 90s, 15m, 12h or 30d"))
@@ -51,7 +51,7 @@ async fn create(args: TokensCreate, debug: bool) -> Result<(), Failure> {
     });
     let expires_in_seconds = expires.transpose()?.map(|duration| duration.as_secs());
     let new = NewToken { label: args.label, expires_in_seconds };
-    let created = client(&args.connection, debug)?.create_token(&new).await?;
+    let created = client(&args.connection, global)?.create_token(&new).await?;
     let table = || {
         format!(
             "{}\nThis token ({}, id {}) is shown once. Agents send it as: Authorization: Bearer <token>",
@@ -63,12 +63,12 @@ async fn create(args: TokensCreate, debug: bool) -> Result<(), Failure> {
     output::value(args.output.format, &created, table, || vec![created.token.clone()])
 }
 
-async fn revoke(args: TokensRevoke, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn revoke(args: TokensRevoke, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let tokens = client.tokens().await?;
     let token = tokens.items.iter().find(|token| token.id == args.id);
     let token =
-        token.ok_or_else(|| Failure::new(Code::NotFound, format!("there is no token {}", args.id)))?;
+        token.ok_or_else(|| Failure::new(Kind::NotFound, format!("there is no token {}", args.id)))?;
     if !args.yes {
         let question = format!(
             "Revoke token {} ({}): {} agents are bound to it; those that are connected are disconnected at once and \

@@ -2,25 +2,29 @@
 
 use api::views::{NewView, View, ViewQuery};
 
+use super::configs::known_config;
 use super::runtime;
-use crate::cli::{ViewsArgs, ViewsCreate, ViewsList, ViewsRm, ViewsVerb};
+use crate::cli::{Global, ViewsArgs, ViewsCreate, ViewsList, ViewsRm, ViewsVerb};
 use crate::context::client;
-use crate::failure::{Code, Failure};
+use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
 
 /// Lists, saves and removes views.
-pub(crate) fn views(args: ViewsArgs, debug: bool) -> Result<(), Failure> {
+pub(crate) fn views(args: ViewsArgs, global: &Global) -> Result<(), Failure> {
     let runtime = runtime()?;
     match args.verb {
-        ViewsVerb::List(args) => runtime.block_on(list(args, debug)),
-        ViewsVerb::Create(args) => runtime.block_on(create(args, debug)),
-        ViewsVerb::Rm(args) => runtime.block_on(rm(args, debug)),
+        ViewsVerb::List(args) => runtime.block_on(list(args, global)),
+        ViewsVerb::Create(args) => runtime.block_on(create(args, global)),
+        ViewsVerb::Rm(args) => runtime.block_on(rm(args, global)),
     }
 }
 
-async fn list(args: ViewsList, debug: bool) -> Result<(), Failure> {
-    let views = client(&args.connection, debug)?.views().await?;
+async fn list(args: ViewsList, global: &Global) -> Result<(), Failure> {
+    let views = client(&args.connection, global)?.views().await?;
     let table = || {
+        if views.items.is_empty() {
+            return "There is no view. Save one: muster views create NAME -l SELECTOR".to_owned();
+        }
         let head = ["id", "name", "query", "created by", "created"];
         output::table(&head, views.items.iter().map(row))
     };
@@ -57,23 +61,27 @@ fn query_text(query: &ViewQuery) -> String {
     given.collect::<Vec<_>>().join(" ")
 }
 
-async fn create(args: ViewsCreate, debug: bool) -> Result<(), Failure> {
+async fn create(args: ViewsCreate, global: &Global) -> Result<(), Failure> {
     let ViewsCreate { name, selector, query, state, health, config_state, config, sort, output, connection } =
         args;
     let columns = Vec::new();
     let query = ViewQuery { selector, q: query, state, health, config_state, config, sort, columns };
-    let view = client(&connection, debug)?.create_view(&NewView { name, query }).await?;
+    let client = client(&connection, global)?;
+    if let Some(config) = &query.config {
+        known_config(&client, config).await?;
+    }
+    let view = client.create_view(&NewView { name, query }).await?;
     let table = || format!("view/{} created: id {}", safe(&view.name), view.id);
     output::value(output.format, &view, table, || vec![view.id.clone()])
 }
 
-async fn rm(args: ViewsRm, debug: bool) -> Result<(), Failure> {
-    let client = client(&args.connection, debug)?;
+async fn rm(args: ViewsRm, global: &Global) -> Result<(), Failure> {
+    let client = client(&args.connection, global)?;
     let views = client.views().await?.items;
     let by_name = views.iter().find(|view| view.name == args.view);
     let view = by_name.or_else(|| views.iter().find(|view| view.id == args.view));
     let view =
-        view.ok_or_else(|| Failure::new(Code::NotFound, format!("there is no view {:?}", args.view)))?;
+        view.ok_or_else(|| Failure::new(Kind::NotFound, format!("there is no view {:?}", args.view)))?;
     client.delete_view(&view.id).await?;
     output::line(&format!("view/{} is removed", safe(&view.name)))
 }

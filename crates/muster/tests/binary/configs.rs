@@ -6,39 +6,39 @@ use serde_json::Value as Json;
 
 use crate::process::{PATIENCE, Place, Server, text};
 
-const FIRST: &str = "\
+pub(crate) const FIRST: &str = "\
 receivers: {otlp: {protocols: {grpc: null}}}
 exporters: {debug: null}
 service: {pipelines: {traces: {receivers: [otlp], exporters: [debug]}}}
 ";
 
 /// Runs a command; its exit code, what it printed, and what it complained of.
-fn run(place: &Place, args: &[&str]) -> (i32, String, String) {
+pub(crate) fn run(place: &Place, args: &[&str]) -> (i32, String, String) {
     let output = place.run(args);
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
 /// Runs a command that must succeed.
-fn good(place: &Place, args: &[&str]) -> String {
+pub(crate) fn good(place: &Place, args: &[&str]) -> String {
     let (code, out, err) = run(place, args);
     assert_eq!(code, 0, "{args:?}: {out} {err}");
     out
 }
 
 /// Runs a command that must fail with this code, in one or two lines.
-fn bad(place: &Place, args: &[&str], expected: i32) -> String {
+pub(crate) fn bad(place: &Place, args: &[&str], expected: i32) -> String {
     let (code, out, err) = run(place, args);
     assert_eq!(code, expected, "{args:?}: {out} {err}");
     assert!(err.starts_with("muster: ") && err.lines().count() <= 2, "{args:?}: {err}");
     err
 }
 
-fn json(place: &Place, args: &[&str]) -> Json {
+pub(crate) fn json(place: &Place, args: &[&str]) -> Json {
     serde_json::from_str(&good(place, &[args, &["-o", "json"]].concat())).unwrap()
 }
 
 /// A server with the demo agent, once that is connected; its instance_uid.
-fn with_agent(place: &Place) -> (Server, String) {
+pub(crate) fn with_agent(place: &Place) -> (Server, String) {
     let args = ["dev", "--opamp-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"];
     let server = place.start(place.command(&args));
     let until = Instant::now() + PATIENCE;
@@ -52,7 +52,7 @@ fn with_agent(place: &Place) -> (Server, String) {
     }
 }
 
-fn write(place: &Place, name: &str, body: &str) {
+pub(crate) fn write(place: &Place, name: &str, body: &str) {
     std::fs::write(place.path(name), body).unwrap();
 }
 
@@ -117,7 +117,7 @@ fn files_directories_and_standard_input_are_applied_item_by_item() {
     let piped = place.command(&["configs", "apply", "piped", "-f", "-"]).stdin(input).output().unwrap();
     assert_eq!(text(&piped.stdout), "config/piped created: revision 1\n");
     write(&place, "bad.yaml", "a: 1\na: 2\n");
-    let wrong = bad(&place, &["configs", "apply", "-f", "bad.yaml"], 2);
+    let wrong = bad(&place, &["configs", "apply", "-f", "bad.yaml"], 1);
     assert!(wrong.contains("bad.yaml:2:1: error: the key \"a\" occurs twice"), "{wrong}");
     let (code, out, _) = run(&place, &["configs", "check", "-f", "bad.yaml"]);
     assert_eq!((code, out.as_str()), (1, "bad.yaml:2:1: error: the key \"a\" occurs twice\n"));

@@ -29,8 +29,23 @@ service:
 #[test]
 fn a_good_configuration_has_no_problem() {
     assert_eq!(check_all(&[("", GOOD)]), [""; 0]);
-    assert_eq!(check_all(&[("", "")]), [""; 0]);
     assert_eq!(check_all(&[("a.txt", "[{"), ("b.json", "{\"a\": 1}")]), [""; 0]);
+}
+
+#[test]
+fn a_structured_file_without_sections_is_a_warning() {
+    let empty = "the file is empty";
+    for body in ["", "\n", "# only a comment\n", "---\n", "null\n"] {
+        assert_eq!(check_all(&[("", body)]), [format!(":0:0 warning: {empty}")], "{body:?}");
+    }
+    let value = "this is a single value; a Collector reads a map with sections such as receivers";
+    let list = "this is a list; a Collector reads a map with sections such as receivers";
+    assert_eq!(check_all(&[("", "hello\n")]), [format!(":1:1 warning: {value}")]);
+    assert_eq!(check_all(&[("", "- a\n")]), [format!(":1:1 warning: {list}")]);
+    let several = check_all(&[("a.yaml", "hello"), ("b.json", "[1]"), ("c.txt", "hello"), ("d.txt", "")]);
+    assert_eq!(several.len(), 2, "{several:?}");
+    assert!(several[0].starts_with("a.yaml:") && several[1].starts_with("b.json:"), "{several:?}");
+    assert_eq!(check_all(&[("", "{}")]), [""; 0], "a map, if an empty one");
 }
 
 #[test]
