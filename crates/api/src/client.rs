@@ -4,7 +4,9 @@
 mod access;
 mod assignments;
 mod configs;
+mod hosting;
 mod labels;
+mod mask;
 mod path;
 mod trust;
 
@@ -22,6 +24,8 @@ use crate::problem::Problem;
 use crate::session::{Login, Session};
 use crate::tokens::{CreatedToken, NewToken, TokenList};
 
+pub use hosting::{LogEvent, LogQuery, LogStream};
+use mask::masked;
 pub(crate) use path::{path_part, with_query};
 pub use trust::{Trust, presented_keys};
 
@@ -385,48 +389,5 @@ fn innermost(error: &(dyn std::error::Error + 'static), reason: &mut String) -> 
     match wrapped {
         Some(inner) => innermost(inner, reason),
         None => innermost(error.source()?, reason),
-    }
-}
-
-/// JSON with the values of secret fields replaced.
-fn masked(json: &str) -> String {
-    match serde_json::from_str::<serde_json::Value>(json) {
-        Ok(mut value) => {
-            mask(&mut value);
-            value.to_string()
-        }
-        Err(_) => format!("({} bytes that are no JSON)", json.len()),
-    }
-}
-
-fn mask(value: &mut serde_json::Value) {
-    match value {
-        serde_json::Value::Object(fields) => {
-            for (name, value) in fields {
-                if matches!(name.as_str(), "password" | "token" | "csrf" | "current" | "new")
-                    && value.is_string()
-                {
-                    *value = "***".into();
-                } else {
-                    mask(value);
-                }
-            }
-        }
-        serde_json::Value::Array(items) => items.iter_mut().for_each(mask),
-        _ => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_masked_in_a_trace_wherever_they_stand() {
-        let text = masked(r#"{"username":"a","password":"p","items":[{"token":"t","id":1}],"token":null}"#);
-        assert_eq!(
-            text,
-            r#"{"items":[{"id":1,"token":"***"}],"password":"***","token":null,"username":"a"}"#
-        );
     }
 }

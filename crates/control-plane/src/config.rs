@@ -10,7 +10,8 @@ use opamp_proto::limits::{MAX_MESSAGE_CEILING, MessageLimit};
 
 use crate::ca::CertificateFiles;
 use crate::http::TrustedProxies;
-use crate::services::{DEFAULT_MESH_RANGE, DEFAULT_NETWORK_RANGE, Ranges};
+use crate::services::Ranges;
+pub use crate::services::{DEFAULT_MESH_RANGE, DEFAULT_NETWORK_RANGE};
 
 /// The database's file in the data directory.
 pub(crate) const DATABASE: &str = "muster.db";

@@ -26,9 +26,9 @@ use crate::secrets::Sealer;
 /// The setting with the history that generations count in, and the restore that it was made for.
 const EPOCH: &str = "host_epoch";
 /// Where addresses of containers come from, unless the operator says otherwise.
-pub(crate) const DEFAULT_NETWORK_RANGE: &str = "10.208.0.0/12";
+pub const DEFAULT_NETWORK_RANGE: &str = "10.208.0.0/12";
 /// Where addresses of hosts in the mesh come from, unless the operator says otherwise.
-pub(crate) const DEFAULT_MESH_RANGE: &str = "10.98.0.0/16";
+pub const DEFAULT_MESH_RANGE: &str = "10.98.0.0/16";
 
 /// The services of this server.
 #[derive(Debug)]

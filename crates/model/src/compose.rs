@@ -213,6 +213,14 @@ pub fn references(input: &Input<'_>) -> Result<Vec<Reference>, Vec<Problem>> {
     Ok(list.into_iter().collect())
 }
 
+/// The name that the files themselves give the project, whether or not it can be one. `None` also when the files cannot
+/// be read: [`parse`] says why.
+pub fn declared_name(input: &Input<'_>) -> Option<String> {
+    let mut problems = problem::Problems::new(input.files);
+    let root = read::tree(input, &mut problems)?;
+    root.get("name").filter(|at| !at.is_null())?.text(&mut problems)
+}
+
 /// A name for a project from the name of its directory, as Compose makes it: lower case, without what a name cannot
 /// have. `None` when nothing is left.
 pub fn project_name(directory: &str) -> Option<String> {

@@ -11,13 +11,21 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::bench;
 use crate::logging::LogFormat;
 
+mod agents;
 mod assignments;
 mod configs;
+mod deploy;
 mod fleet;
+mod hosts;
+mod services;
 
+pub(crate) use agents::*;
 pub(crate) use assignments::*;
 pub(crate) use configs::*;
+pub(crate) use deploy::*;
 pub(crate) use fleet::*;
+pub(crate) use hosts::*;
+pub(crate) use services::*;
 
 /// Control plane for OpAMP agents
 #[derive(Debug, Parser)]
@@ -93,6 +101,26 @@ pub(crate) enum Command {
     Views(ViewsArgs),
     /// Enrolment tokens: what agents connect with
     Tokens(TokensArgs),
+    /// Hosts: machines that run services
+    Hosts(HostsArgs),
+    /// Deploy Compose files: show the plan, ask, and follow it to its end
+    Deploy(DeployArgs),
+    /// Show what deploying Compose files would do
+    Diff(DiffArgs),
+    /// Deployments: how they go, and stopping them
+    Deployments(DeploymentsArgs),
+    /// Projects: the services of one deployment, with their volumes
+    Projects(ProjectsArgs),
+    /// Services: list, show, scale, roll back, remove
+    Services(ServicesArgs),
+    /// List replicas
+    Ps(ServicesList),
+    /// Show what replicas print
+    Logs(LogsArgs),
+    /// Secrets of projects
+    Secrets(SecretsArgs),
+    /// Credentials that hosts pull images with
+    Registries(RegistriesArgs),
     /// Users: who may sign in
     Users(access::UsersArgs),
     /// API tokens: what programs call the API with
@@ -166,6 +194,12 @@ pub(crate) struct CommonArgs {
     /// How long a disconnected agent is remembered (90s, 15m, 12h, 30d); 0: for ever
     #[arg(long, env = "MUSTER_AGENT_EXPIRY", default_value = "30d", value_name = "DURATION")]
     pub(crate) agent_expiry: String,
+    /// Addresses that networks of projects are made of, a /16 or larger
+    #[arg(long, env = "MUSTER_NETWORK_RANGE", default_value = control_plane::config::DEFAULT_NETWORK_RANGE, value_name = "CIDR")]
+    pub(crate) network_range: String,
+    /// Addresses that hosts get in the mesh, a /24 or larger
+    #[arg(long, env = "MUSTER_MESH_RANGE", default_value = control_plane::config::DEFAULT_MESH_RANGE, value_name = "CIDR")]
+    pub(crate) mesh_range: String,
     /// Threads that serve agents; as many as there are cores if absent
     #[arg(long, env = "MUSTER_AGENT_THREADS", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) agent_threads: Option<u16>,
@@ -228,136 +262,6 @@ pub(crate) struct LoginArgs {
     /// Leave the current context as it is; commands reach this server with --context
     #[arg(long)]
     pub(crate) keep_current: bool,
-}
-
-/// `muster agents`.
-#[derive(Debug, Args)]
-pub(crate) struct AgentsArgs {
-    #[command(subcommand)]
-    pub(crate) verb: AgentsVerb,
-}
-
-/// What to do with agents.
-#[derive(Debug, Subcommand)]
-pub(crate) enum AgentsVerb {
-    /// List agents
-    List(AgentsList),
-    /// Show one agent in full
-    Show(AgentsShow),
-    /// Show what happened to an agent, and who or what caused it
-    Timeline(AgentsShow),
-    /// Print what an agent and the server say to each other, from now on
-    Messages(AgentsShow),
-    /// Set and remove labels of an agent
-    Label(AgentsLabel),
-    /// Pin an agent to a revision, whatever is assigned to it
-    Override(AgentsOverride),
-    /// Let an agent follow its assignments again
-    Unset(AgentsUnset),
-}
-
-/// `muster agents list`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct AgentsList {
-    /// Only agents with these attributes: `service.name=web,env in (prod,stage),!canary`
-    #[arg(long, short = 'l', value_name = "SELECTOR")]
-    pub(crate) selector: Option<String>,
-    /// Only agents whose name, host or ids hold this text
-    #[arg(long, short = 'q', value_name = "TEXT")]
-    pub(crate) query: Option<String>,
-    /// Only agents in this state: connected, silent or disconnected
-    #[arg(long, value_name = "STATE")]
-    pub(crate) state: Option<String>,
-    /// Only agents of this health: healthy, unhealthy or unknown
-    #[arg(long, value_name = "HEALTH")]
-    pub(crate) health: Option<String>,
-    /// Only agents whose configuration is in this state: in sync, offered, applying, failed, drifted, not configurable
-    /// or unmanaged
-    #[arg(long, value_name = "STATE")]
-    pub(crate) config_state: Option<String>,
-    /// Only agents that are given this configuration
-    #[arg(long, value_name = "NAME")]
-    pub(crate) config: Option<String>,
-    /// Also agents that others have replaced
-    #[arg(long)]
-    pub(crate) replaced: bool,
-    /// Order: name, last_seen, state, health or connected_since; with - before it reversed
-    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
-    pub(crate) sort: Option<String>,
-    /// At most so many agents
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) limit: Option<u32>,
-    /// Print again whenever something changes
-    #[arg(long, short)]
-    pub(crate) watch: bool,
-    #[command(flatten)]
-    pub(crate) output: Output,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-/// `muster agents show`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct AgentsShow {
-    /// The agent's instance_uid, or its beginning if that is unique
-    pub(crate) instance_uid: String,
-    #[command(flatten)]
-    pub(crate) output: Output,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-/// `muster tokens`.
-#[derive(Debug, Args)]
-pub(crate) struct TokensArgs {
-    #[command(subcommand)]
-    pub(crate) verb: TokensVerb,
-}
-
-/// What to do with tokens.
-#[derive(Debug, Subcommand)]
-pub(crate) enum TokensVerb {
-    /// List tokens
-    List(TokensList),
-    /// Make a token and print it, once
-    Create(TokensCreate),
-    /// Revoke a token: its agents are disconnected at once
-    Revoke(TokensRevoke),
-}
-
-/// `muster tokens list`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct TokensList {
-    #[command(flatten)]
-    pub(crate) output: Output,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-/// `muster tokens create`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct TokensCreate {
-    /// What it is for
-    pub(crate) label: String,
-    /// After this time it enrols nobody new (90s, 15m, 12h, 30d); agents that it enrolled stay
-    #[arg(long, value_name = "DURATION")]
-    pub(crate) expires: Option<String>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-/// `muster tokens revoke`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct TokensRevoke {
-    /// The token's id, as the list shows it
-    pub(crate) id: String,
-    /// Do not ask
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
 }
 
 /// `muster admin`.

@@ -44,7 +44,7 @@ pub(crate) fn audit(args: AuditArgs, global: &Global) -> Result<(), Failure> {
 }
 
 /// A moment as the API takes it, from one that is written out or from how long ago it was.
-fn moment(flag: &str, text: &str, now: SystemTime) -> Result<String, Failure> {
+pub(super) fn moment(flag: &str, text: &str, now: SystemTime) -> Result<String, Failure> {
     if let Some(ago) = control_plane::config::parse_duration(text) {
         let then = OffsetDateTime::from(now).checked_sub(ago.try_into().unwrap_or(time::Duration::ZERO));
         let then =

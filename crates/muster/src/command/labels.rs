@@ -52,7 +52,7 @@ pub(super) fn labels_text(labels: &BTreeMap<String, String>) -> String {
 }
 
 /// Reads `KEY=VALUE` and `KEY-`.
-fn change(words: &[String]) -> Result<LabelChange, Failure> {
+pub(super) fn change(words: &[String]) -> Result<LabelChange, Failure> {
     let mut change = LabelChange::default();
     for word in words {
         match (word.split_once('='), word.strip_suffix('-')) {

@@ -117,7 +117,7 @@ async fn ask_about(url: &str) -> Result<[u8; 32], Failure> {
     }
 }
 
-fn password(from_stdin: bool, user: &str) -> Result<String, Failure> {
+pub(super) fn password(from_stdin: bool, user: &str) -> Result<String, Failure> {
     let failed = |error: io::Error| Failure::new(Kind::Usage, format!("no password: {error}"));
     if from_stdin {
         let mut text = String::new();

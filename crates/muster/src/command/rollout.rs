@@ -1,12 +1,12 @@
 //! Waiting for a rollout: how far it is in words, and the exit code of how it ended.
 
-use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use api::assignments::{Assignment, Pause, Progress};
 use api::{Client, ClientError};
 use tokio::time::Instant;
 
+use super::progress::Shown;
 use crate::cli::{Format, Waiting};
 use crate::failure::{Failure, Kind};
 use crate::output::{self, safe};
@@ -19,12 +19,14 @@ pub(super) fn limit(waiting: &Waiting) -> Result<Option<Duration>, Failure> {
     if !waiting.wait {
         return Ok(None);
     }
-    let limit = control_plane::config::parse_duration(&waiting.timeout);
-    let wrong = || {
-        let text = &waiting.timeout;
-        Failure::usage(format!("--timeout: {text:?} is no duration, write it as 90s, 15m, 12h or 30d"))
-    };
-    limit.map(Some).ok_or_else(wrong)
+    duration("timeout", &waiting.timeout).map(Some)
+}
+
+/// The duration that a flag gives.
+pub(super) fn duration(flag: &str, text: &str) -> Result<Duration, Failure> {
+    control_plane::config::parse_duration(text).ok_or_else(|| {
+        Failure::usage(format!("--{flag}: {text:?} is no duration, write it as 90s, 15m, 12h or 30d"))
+    })
 }
 
 /// How far a rollout is, in one line.
@@ -131,38 +133,5 @@ pub(super) async fn until_gone(client: &Client, id: &str, limit: Duration) -> Re
                 .hint("It goes on without this command."));
         }
         tokio::time::sleep(LOOK).await;
-    }
-}
-
-/// Progress on standard error: one line that changes on a terminal, a line for each change elsewhere.
-struct Shown {
-    last: String,
-    on_terminal: bool,
-}
-
-impl Shown {
-    fn new() -> Self {
-        Self { last: String::new(), on_terminal: io::stderr().is_terminal() }
-    }
-
-    fn show(&mut self, text: &str) {
-        if self.last == text {
-            return;
-        }
-        let mut err = io::stderr().lock();
-        // Nobody is told when standard error is closed; the exit code says how it ended.
-        let _ = match self.on_terminal {
-            true => write!(err, "\r\u{1b}[K{text}").and_then(|()| err.flush()),
-            false => writeln!(err, "{text}"),
-        };
-        text.clone_into(&mut self.last);
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        if self.on_terminal && !self.last.is_empty() {
-            let _ = writeln!(io::stderr());
-        }
     }
 }

@@ -3,6 +3,7 @@
 use api::tokens::{NewToken, Token};
 
 use super::consent::confirm;
+use super::rollout::duration;
 use super::runtime;
 use crate::cli::{Global, TokensArgs, TokensCreate, TokensList, TokensRevoke, TokensVerb};
 use crate::context::client;
@@ -44,11 +45,7 @@ fn row(token: &Token) -> Vec<String> {
 }
 
 async fn create(args: TokensCreate, global: &Global) -> Result<(), Failure> {
-    let expires = args.expires.as_deref().map(|text| {
-        control_plane::config::parse_duration(text).ok_or_else(|| {
-            Failure::usage(format!("--expires: {text:?} is no duration, write it as 90s, 15m, 12h or 30d"))
-        })
-    });
+    let expires = args.expires.as_deref().map(|text| duration("expires", text));
     let expires_in_seconds = expires.transpose()?.map(|duration| duration.as_secs());
     let new = NewToken { label: args.label, expires_in_seconds };
     let created = client(&args.connection, global)?.create_token(&new).await?;

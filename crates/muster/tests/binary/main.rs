@@ -11,6 +11,7 @@ mod crash;
 mod dev;
 mod first_start;
 mod flags;
+mod hosting;
 mod operations;
 mod operator;
 mod process;
