@@ -1,16 +1,17 @@
-//! /api/v1/configs: configurations and their revisions. What a configuration may hold is `model::config`'s matter, who
-//! gets it is in [`super::assignments`], checks and differences are in [`super::drafts`].
+//! /api/v1/configs: configurations, their revisions and differences. What a configuration may hold is
+//! `model::config`'s matter, files that are not kept are in [`super::drafts`], who gets it is in
+//! [`super::assignments`].
 
 use api::configs::{
-    ConfigDetail, ConfigImport, ConfigPage, ConfigPatch, ConfigQuery, File, NewConfig, NewFile, NewRevision,
-    Revision, RevisionList,
+    ConfigDetail, ConfigImport, ConfigPage, ConfigPatch, ConfigQuery, Diff, DiffQuery, File, NewConfig,
+    NewFile, NewRevision, Revision, RevisionList,
 };
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use model::Role;
-use model::config::ConfigFiles;
+use model::config::{ConfigFiles, diff};
 use model::redact::redact_file;
 use opamp_proto::Part;
 use opamp_proto::wire::{EffectiveConfig, Message as _};
@@ -20,7 +21,7 @@ use store::{Added, Changed, ConfigRow, Seen, StoredFile};
 use super::caller::Caller;
 use super::config_json::{self, files_of};
 use super::context::Context;
-use super::drafts::accepted;
+use super::drafts::{accepted, aside};
 use super::problem::ApiError;
 use super::request::{LargeBody, Parameters, PathPart, PathParts};
 use super::version::{IfMatch, Tagged};
@@ -241,6 +242,25 @@ pub(super) async fn show_revision(
     let mut revision = config_json::revision(&name, row, &files);
     mask_for(&caller, &mut revision.files);
     Ok(Json(revision))
+}
+
+/// Tells two revisions apart.
+#[utoipa::path(get, path = "/configs/{name}/diff", operation_id = "diff_config", tag = "configs",
+    params(("name" = String, Path, description = "The configuration's name."), DiffQuery),
+    responses((status = OK, description = "What differs, secrets masked.", body = Diff)))]
+pub(super) async fn diff_revisions(
+    State(context): State<Context>,
+    _: Caller,
+    PathPart(name): PathPart,
+    parameters: Parameters,
+) -> Result<Json<Diff>, ApiError> {
+    let parameters = parameters.only(&["from", "to"])?;
+    let number = |which| parameters.parse(which, "the number of a revision", |text| text.parse::<u32>().ok());
+    let row = find(&context, &name).await?;
+    let to = number("to")?.unwrap_or(row.latest.number);
+    let from = number("from")?.unwrap_or_else(|| to.saturating_sub(1).max(1));
+    let ((_, from), (_, to)) = (numbered(&context, &row, from).await?, numbered(&context, &row, to).await?);
+    Ok(Json(config_json::diff(aside(move || diff(&from, &to)).await?)))
 }
 
 /// Who may not write configurations has no use for the secrets in them.

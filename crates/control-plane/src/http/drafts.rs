@@ -1,24 +1,22 @@
-//! /api/v1/configs/check and the differences: what files would be, before and beside the revisions that are kept. Nothing
-//! is written here, so every role may ask; what is stored is compared as it is, and secrets are masked in the answer only.
-//! Also what makes files fit to be kept.
+//! Files that are not kept: checked before they are, and told apart. Also what makes files fit to be kept.
 
-use api::configs::{Check, CheckRequest, ConfigProblem, Diff, DiffQuery, Draft, DraftDiff, NewFile};
+use api::configs::{Check, CheckRequest, ConfigProblem, Diff, Draft, DraftDiff, NewFile};
 use axum::Json;
 use axum::extract::State;
-use model::config::{ConfigFile, ConfigFiles, Severity, diff};
+use model::config::{ConfigFile, ConfigFiles, Severity, check, diff};
 
 use super::caller::Caller;
 use super::config_json::{self, problem};
 use super::configs::{config_name, find, numbered};
 use super::context::Context;
 use super::problem::ApiError;
-use super::request::{LargeBody, Parameters, PathPart};
+use super::request::LargeBody;
 
 /// Checks files without keeping them, and says what saving them would do.
 #[utoipa::path(post, path = "/configs/check", operation_id = "check_config", tag = "configs",
     request_body = CheckRequest,
     responses((status = OK, description = "What is wrong with them.", body = Check)))]
-pub(super) async fn check(
+pub(super) async fn check_draft(
     State(context): State<Context>,
     _: Caller,
     LargeBody(CheckRequest { files: sent, config }): LargeBody<CheckRequest>,
@@ -39,7 +37,8 @@ pub(super) async fn check(
     Ok(Json(Check { valid, problems, outcome, revision }))
 }
 
-/// What saving these files would do, and the number of the latest revision then.
+/// What saving these files would do, and the number of the latest revision then. Every role may ask: what is stored is
+/// compared as it is, and the answer holds none of it.
 async fn saving(context: &Context, name: &str, files: &ConfigFiles) -> Result<(&'static str, u32), ApiError> {
     Ok(match context.store.config(name).await? {
         None => {
@@ -49,25 +48,6 @@ async fn saving(context: &Context, name: &str, files: &ConfigFiles) -> Result<(&
         Some(row) if row.latest.hash == files.hash() => ("unchanged", row.latest.number),
         Some(row) => ("changed", row.latest.number + 1),
     })
-}
-
-/// Tells two revisions apart.
-#[utoipa::path(get, path = "/configs/{name}/diff", operation_id = "diff_config", tag = "configs",
-    params(("name" = String, Path, description = "The configuration's name."), DiffQuery),
-    responses((status = OK, description = "What differs, secrets masked.", body = Diff)))]
-pub(super) async fn diff_revisions(
-    State(context): State<Context>,
-    _: Caller,
-    PathPart(name): PathPart,
-    parameters: Parameters,
-) -> Result<Json<Diff>, ApiError> {
-    let parameters = parameters.only(&["from", "to"])?;
-    let number = |which| parameters.parse(which, "the number of a revision", |text| text.parse::<u32>().ok());
-    let row = find(&context, &name).await?;
-    let to = number("to")?.unwrap_or(row.latest.number);
-    let from = number("from")?.unwrap_or_else(|| to.saturating_sub(1).max(1));
-    let ((_, from), (_, to)) = (numbered(&context, &row, from).await?, numbered(&context, &row, to).await?);
-    Ok(Json(config_json::diff(aside(move || diff(&from, &to)).await?)))
 }
 
 /// Tells a draft apart from another one, or from a revision.
@@ -108,7 +88,7 @@ fn files(files: Vec<NewFile>) -> Result<ConfigFiles, model::config::InvalidFiles
 }
 
 fn problems(files: &ConfigFiles) -> Vec<ConfigProblem> {
-    model::config::check(files).into_iter().map(problem).collect()
+    check(files).into_iter().map(problem).collect()
 }
 
 /// Files without an error in them.
