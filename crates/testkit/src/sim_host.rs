@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use host_proto::desired::{DesiredState, HealthCheck, ReplicaSpec};
+use host_proto::id::ReplicaId;
 use host_proto::join::{CONNECT_PATH, JOIN_PATH, JoinAnswer, JoinRequest};
 use host_proto::message::{
-    AgentBuild, DockerFacts, Facts, Foreign, Hello, Identity, LogLine, LogStream, LogsResult, Pong,
+    AgentBuild, DockerFacts, Facts, Foreign, Hello, Identity, LogLine, LogLines, LogStream, LogsResult, Pong,
     ProtocolVersion, StateApplied, TokenRotated,
 };
 use host_proto::report::{HealthState, ItemResult, Outcome, ReplicaReport, ReplicaState};
@@ -87,6 +88,8 @@ pub enum Fate {
     NoImage,
     /// Its check fails.
     Unhealthy,
+    /// It starts, and goes on starting.
+    Slow,
 }
 
 /// What a host was told and what it has.
@@ -213,18 +216,15 @@ impl SimHost {
                 self.connection.send(1, text.as_bytes()).await;
             }
             ToAgent::LogsQuery(query) => {
-                let line = |replica_id: &host_proto::id::ReplicaId| LogLine {
-                    ts_us: 1_700_000_000_000_000,
-                    replica_id: replica_id.clone(),
-                    stream: LogStream::Out,
-                    text: Some("a line".to_owned()),
-                    b64: None,
-                    partial: false,
-                };
-                let lines = query.replica_ids.iter().map(line).collect();
+                let lines = query.replica_ids.iter().map(a_line).collect();
                 let result =
                     LogsResult { query_id: query.query_id, seq: 0, lines, eof: true, truncated_reason: None };
                 self.say(ToServer::LogsResult(result)).await;
+            }
+            ToAgent::LogsSubscribe(ask) => {
+                let lines = ask.replica_ids.iter().map(a_line).collect();
+                let batch = LogLines { subscription_id: ask.subscription_id, seq: 1, lines, dropped: 0 };
+                self.say(ToServer::LogLines(batch)).await;
             }
             _ => {}
         }
@@ -255,6 +255,18 @@ impl SimHost {
         seen.replicas = replicas;
         seen.states.push(state);
         applied
+    }
+}
+
+/// What every replica has printed, whenever it is asked.
+fn a_line(replica_id: &ReplicaId) -> LogLine {
+    LogLine {
+        ts_us: 1_700_000_000_000_000,
+        replica_id: replica_id.clone(),
+        stream: LogStream::Out,
+        text: Some("a line".to_owned()),
+        b64: None,
+        partial: false,
     }
 }
 
@@ -290,6 +302,7 @@ fn report(spec: &ReplicaSpec, fate: Option<Fate>) -> ReplicaReport {
     let (state, health, error) = match fate {
         Some(Fate::NoImage) => (ReplicaState::Failed, HealthState::None, Some("no such image".to_owned())),
         Some(Fate::Unhealthy) => (ReplicaState::Unhealthy, HealthState::Unhealthy, None),
+        Some(Fate::Slow) => (ReplicaState::Starting, HealthState::None, None),
         None if checked => (ReplicaState::Running, HealthState::Healthy, None),
         None => (ReplicaState::Running, HealthState::None, None),
     };

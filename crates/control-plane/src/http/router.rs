@@ -132,8 +132,9 @@ pub(super) fn document() -> OpenApi {
 
 /// API and console.
 pub(crate) fn router(context: Context) -> Router {
-    // Compressing a stream of events would hold them back.
-    let worth_it = DefaultPredicate::new().and(NotForContentType::SSE);
+    // Compressing a stream of events or of lines would hold them back.
+    let lines = NotForContentType::const_new("application/x-ndjson");
+    let worth_it = DefaultPredicate::new().and(NotForContentType::SSE).and(lines);
     let (api, document) = api();
     api.layer(middleware::from_fn_with_state(context.clone(), idempotency::once))
         .layer(middleware::from_fn(preconditions::gate))

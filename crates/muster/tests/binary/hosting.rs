@@ -22,7 +22,8 @@ fn fed(place: &Place, args: &[&str], input: &str) -> Output {
     place.command(args).stdin(std::fs::File::open(file).unwrap()).output().unwrap()
 }
 
-fn started(place: &Place, args: &[&str]) -> Server {
+/// A server that the command line is logged in to.
+pub(crate) fn started(place: &Place, args: &[&str]) -> Server {
     let server = place.server(&[&["--insecure-http"], args].concat());
     let login = ["login", &server.ready.console, "--password-stdin"];
     let output = fed(place, &login, server.ready.admin_password.as_deref().unwrap());

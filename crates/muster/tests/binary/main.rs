@@ -8,6 +8,7 @@ mod cli;
 mod configs;
 mod contexts;
 mod crash;
+mod deployments;
 mod dev;
 mod first_start;
 mod flags;
