@@ -115,9 +115,10 @@ async fn elsewhere(ip: &str, port: u16, code: ResponseCode) -> u16 {
         let mut buffer = [0; 4096];
         loop {
             let (length, from) = udp.recv_from(&mut buffer).await.unwrap();
-            // A forger is faster, and does not know the number.
+            // A forger is faster, has another address to offer, and does not know the number.
             let mut forged = reply(&buffer[..length]);
             forged[0] ^= 0xFF;
+            *forged.last_mut().unwrap() ^= 0xFF;
             udp.send_to(&forged, from).await.unwrap();
             udp.send_to(&reply(&buffer[..length]), from).await.unwrap();
         }
