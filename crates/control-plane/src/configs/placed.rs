@@ -32,8 +32,10 @@ pub(crate) struct Placed {
     pub(super) held_before: Option<RevisionId>,
     /// Whether it is to run something else by its own words, and said other ones too often lately.
     pub(super) is_damped: bool,
-    /// What it says of the configuration that it received last.
+    /// What it says of the configuration that it received last, and which one that is. Kept together: the session may
+    /// know of a newer word already, and a new hash with an old status would be a fault that nobody has.
     status: RemoteConfigStatus,
+    hash: Option<Box<[u8]>>,
     error: String,
     /// Its attributes, where the session keeps only their hash.
     attributes: Option<Box<Attributes>>,
@@ -51,6 +53,7 @@ impl Placed {
             held_before: None,
             is_damped: false,
             status: RemoteConfigStatus::Unset,
+            hash: None,
             error: String::new(),
             attributes: None,
         }
@@ -88,7 +91,11 @@ impl Placed {
 
     /// Notes a status as it came.
     pub(super) fn say(&mut self, status: &[u8]) {
-        let WireStatus { status, mut error_message, .. } = WireStatus::decode(status).unwrap_or_default();
+        let WireStatus { last_remote_config_hash, status, mut error_message } =
+            WireStatus::decode(status).unwrap_or_default();
+        if self.hash.as_deref() != Some(&last_remote_config_hash[..]) {
+            self.hash = Some(last_remote_config_hash[..].into());
+        }
         error_message.truncate(error_message.floor_char_boundary(MAX_REASON));
         self.status = RemoteConfigStatus::from_wire(status);
         self.error = fit_for_people(&error_message);
@@ -98,8 +105,13 @@ impl Placed {
     pub(super) fn recall(&mut self, session: &ServerSession) {
         match session.part(Part::RemoteConfigStatus).map(|kept| kept.whole()) {
             Some(Some(status)) => self.say(status),
-            Some(None) if session.config_failed() => self.status = RemoteConfigStatus::Failed,
-            Some(None) => self.status = RemoteConfigStatus::Applied,
+            Some(None) => {
+                self.hash = session.config_hash().map(Into::into);
+                self.status = match session.config_failed() {
+                    true => RemoteConfigStatus::Failed,
+                    false => RemoteConfigStatus::Applied,
+                };
+            }
             None => {}
         }
     }
@@ -109,10 +121,10 @@ impl Placed {
         plan.offer(self.desired).map(|offer| standing(offer.hash(), &self.held(session)))
     }
 
-    fn held<'s>(&self, session: &'s ServerSession) -> Held<'s> {
+    fn held(&self, session: &ServerSession) -> Held<'_> {
         Held {
             capabilities: session.capabilities(),
-            hash: session.config_hash(),
+            hash: self.hash.as_deref(),
             status: self.status,
             given_up: matches!(session.offered(), Some((_, OfferState::GivenUp))),
             drifted: self.drifted,
@@ -163,4 +175,40 @@ fn fit_for_people(text: &str) -> String {
 /// What cannot be decoded has no attributes: the session checks descriptions before it passes them on.
 fn attributes(description: &[u8]) -> Attributes {
     AgentDescription::decode(description).map(Attributes::from).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use opamp_proto::InstanceUid;
+    use opamp_proto::raw::RawAgentToServer;
+    use opamp_proto::server::Transport;
+    use opamp_proto::wire::{AgentToServer, RemoteConfigStatuses};
+
+    use super::*;
+
+    fn status(hash: &'static [u8], status: RemoteConfigStatuses) -> WireStatus {
+        let last_remote_config_hash = bytes::Bytes::from_static(hash);
+        WireStatus { last_remote_config_hash, status: status.into(), ..WireStatus::default() }
+    }
+
+    /// The session hears an agent before anybody is told: whoever looks in between must not take the failure of the last
+    /// configuration for one of the next.
+    #[test]
+    fn a_status_is_never_read_with_the_hash_of_another() {
+        let uid = InstanceUid::try_from_slice(&[7; 16]).unwrap();
+        let (mut placed, mut session) = (Placed::new(), ServerSession::new(uid, Transport::WebSocket));
+        placed.say(&status(b"old", RemoteConfigStatuses::Failed).encode_to_vec());
+        let report = AgentToServer {
+            instance_uid: uid.to_bytes(),
+            remote_config_status: Some(status(b"new", RemoteConfigStatuses::Applied)),
+            ..AgentToServer::default()
+        };
+        session.receive(&RawAgentToServer::decode(&report.encode_to_vec()).unwrap()).unwrap();
+        assert_eq!(session.config_hash(), Some(&b"new"[..]));
+        let held = placed.held(&session);
+        assert_eq!((held.hash, held.status), (Some(&b"old"[..]), RemoteConfigStatus::Failed));
+        placed.say(&status(b"new", RemoteConfigStatuses::Applied).encode_to_vec());
+        let held = placed.held(&session);
+        assert_eq!((held.hash, held.status), (Some(&b"new"[..]), RemoteConfigStatus::Applied));
+    }
 }
