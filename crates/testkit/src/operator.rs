@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::raw::{Connection, soon};
+use crate::raw::{Connection, PATIENCE};
 
 /// An operator's session.
 #[derive(Debug, Clone)]
@@ -63,15 +63,20 @@ impl Operator {
 
     /// Reads until it is as it must be.
     pub async fn when(&self, what: &str, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        soon(what, async {
+        let mut last = Value::Null;
+        let holds = async {
             loop {
                 let (status, json) = self.call("GET", path, Value::Null).await;
                 if status == 200 && holds(&json) {
                     return json;
                 }
+                last = json;
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-        })
-        .await
+        };
+        match tokio::time::timeout(PATIENCE, holds).await {
+            Ok(json) => json,
+            Err(_) => panic!("waited {PATIENCE:?} for {what}; {path} is {last}"),
+        }
     }
 }

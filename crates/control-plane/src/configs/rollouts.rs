@@ -117,7 +117,8 @@ impl Rollouts {
                 self.faults.insert(uid, fault.reason.clone());
             } else if news.place.assignment != Some(*id) {
                 rollout.forget(uid);
-            } else if let Some(standing) = news.standing {
+            } else if let Some(standing) = news.standing.filter(|_| is_its(&news.place)) {
+                // How it stood with another revision says nothing about this one.
                 rollout.hear(uid, standing, news.healthy);
             }
         }
