@@ -5,7 +5,6 @@
 #![allow(clippy::disallowed_methods, reason = "the transcripts are files")]
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use host_proto::agent::{self, Event};
@@ -21,17 +20,19 @@ struct Line {
 }
 
 fn transcripts() -> Vec<(String, Vec<Line>)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("transcripts/v1.0");
-    let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() >= 5);
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).unwrap();
+    let files = [
+        ("first-connection", include_str!("../transcripts/v1.0/first-connection.jsonl")),
+        ("logs-and-metrics", include_str!("../transcripts/v1.0/logs-and-metrics.jsonl")),
+        ("refused", include_str!("../transcripts/v1.0/refused.jsonl")),
+        ("removed", include_str!("../transcripts/v1.0/removed.jsonl")),
+        ("rotation", include_str!("../transcripts/v1.0/rotation.jsonl")),
+    ];
+    let read = |(name, text): (&str, &str)| {
         let lines = text.lines().map(|line| {
             let mut line: Value = serde_json::from_str(line).unwrap();
             Line { from_agent: line["from"] == "agent", message: line["message"].take() }
         });
-        (path.file_name().unwrap().to_string_lossy().into_owned(), lines.collect())
+        (name.to_owned(), lines.collect())
     };
     files.into_iter().map(read).collect()
 }

@@ -1,6 +1,7 @@
 //! Every command and flag. Each flag of `server` and `dev` can also be set as an environment variable.
 
 pub(crate) mod access;
+pub(crate) mod agent;
 pub(crate) mod contexts;
 pub(crate) mod operations;
 
@@ -139,6 +140,8 @@ pub(crate) enum Command {
     Doctor(operations::DoctorArgs),
     /// Measure what agents cost a server
     Bench(bench::Args),
+    /// What runs on a host: join, run, leave
+    Agent(agent::AgentArgs),
     /// Print a completion script for a shell
     Completion(CompletionArgs),
     /// Print the version

@@ -1,5 +1,6 @@
 //! The operator's commands: each talks to the API of a server, except `admin`, which works on the data itself.
 
+mod agent;
 mod agents;
 mod api_tokens;
 mod apply;
@@ -31,6 +32,7 @@ use crate::cli::{AdminArgs, AdminVerb, Cli, CompletionArgs, ResetLogin};
 use crate::failure::{Failure, Kind};
 use crate::output;
 
+pub(crate) use agent::agent;
 pub(crate) use agents::agents;
 pub(crate) use api_tokens::api_tokens;
 pub(crate) use archive::{backup, restore};

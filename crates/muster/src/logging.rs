@@ -15,8 +15,11 @@ pub(crate) enum LogFormat {
 
 /// Begins to log. A second call does nothing.
 pub(crate) fn start(format: LogFormat, debug: bool) {
-    let default =
-        if debug { "info,control_plane=debug,opamp_server=debug,store=debug,muster=debug" } else { "info" };
+    let default = if debug {
+        "info,control_plane=debug,opamp_server=debug,store=debug,muster=debug,host_agent=debug,host_drivers=debug"
+    } else {
+        "info"
+    };
     let filter =
         without_bodies(EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default)));
     // A log that cannot be written, on a full disk say, must not end the thread that wants to say so.

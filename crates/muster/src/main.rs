@@ -66,6 +66,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Bench(args) => {
             bench::run(args).map_err(|error| Failure::new(Kind::Failed, format!("{error:#}")))
         }
+        Command::Agent(args) => command::agent(args, global.debug),
         Command::Completion(args) => command::completion(&args),
         Command::Version => command::version(),
     }

@@ -134,6 +134,7 @@ async fn connect_8_a_token_that_is_unknown_or_of_a_removed_host_opens_nothing() 
     let machine = Machine::named("h1");
     let answer = api.join(&machine).await;
     let host = living(&world, &answer, &machine).await;
+    testkit::raw::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
     let (status, body) = api.call("DELETE", "/hosts/h1", None).await;
     assert_eq!(status, StatusCode::NO_CONTENT, "{body}");
     assert_eq!(soon("the end of the connection", host.task).await.unwrap(), 4003);

@@ -173,7 +173,10 @@ fn health(spec: &ServiceSpec) -> wire::Health {
     wire::Health {
         check: match &health.check {
             Check::None => wire::HealthCheck::Disabled,
-            Check::Exec { command } => wire::HealthCheck::Exec { command: command.clone() },
+            // Engines want to be told that it is a program and no line for a shell.
+            Check::Exec { command } => wire::HealthCheck::Exec {
+                command: std::iter::once("CMD".to_owned()).chain(command.iter().cloned()).collect(),
+            },
             Check::Http { port, path, expect, .. } => {
                 wire::HealthCheck::Http { path: path.clone(), port: *port, expect: expect.clone() }
             }

@@ -61,7 +61,7 @@ impl Wish {
     }
 
     pub(crate) fn checked(mut self) -> Self {
-        let check = Check::Exec { command: vec!["CMD".to_owned(), "true".to_owned()] };
+        let check = Check::Exec { command: vec!["true".to_owned()] };
         self.0.container.health = Some(Health { interval_ms: 1000, timeout_ms: 1000, ..Health::new(check) });
         self
     }

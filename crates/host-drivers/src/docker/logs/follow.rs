@@ -95,7 +95,7 @@ impl Follower {
     }
 
     /// Only an engine that says so makes a container gone (R29).
-    async fn is_gone(&self) -> bool {
+    async fn is_gone(&mut self) -> bool {
         let call = self.engine.docker.inspect_container(&self.container, None::<InspectContainerOptions>);
         match tokio::time::timeout(INSPECT, call).await {
             Ok(Err(error)) => status_of(&error) == Some(404),

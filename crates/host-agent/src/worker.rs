@@ -1,0 +1,279 @@
+//! The task that owns the host: observe, plan, apply, report, again and again (STATE-9). It alone decides when; what is
+//! to be done is decided by `reconcile`, and done by `host-drivers`. While steps are under way it stays awake: a newer state
+//! begins at once, and pings are answered (R18).
+
+mod engine;
+mod pass;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_drivers::docker::Look;
+use host_drivers::docker::events::Hint;
+use host_drivers::health::{Prober, Target};
+use host_proto::desired::DesiredState;
+use host_proto::id::ReplicaId;
+use host_proto::message::{HostLogLevel, HostLogSource, Intervals, Ping, Pong, ToServer};
+use host_proto::report::ItemResult;
+use host_proto::{Moment, limits};
+use reconcile::report::CrashWatch;
+use reconcile::{Actual, Item, Memory, Phase, Plan, Run, Trouble};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::clock::Clock;
+use crate::handles::{LinkHandle, Snapshot, ToLink, ToWorker};
+use crate::hostlog::{About, HostLog};
+use crate::net::Net;
+use crate::report::Reporter;
+use crate::status::StatusFile;
+pub(crate) use engine::Engines;
+
+/// Steps at a time: pulls and starts are mostly waiting, and an engine has other work too.
+const STEPS_AT_A_TIME: usize = 8;
+/// Networks and volumes are listed on every so many passes without a reason.
+const LISTS_EVERY: u64 = 10;
+/// A worker that is later than this says so.
+const LATE: Duration = Duration::from_secs(1);
+
+/// What the worker needs.
+pub(crate) struct Parts {
+    pub(crate) engines: Engines,
+    pub(crate) net: Net,
+    pub(crate) clock: Clock,
+    pub(crate) log: HostLog,
+    pub(crate) status: StatusFile,
+    pub(crate) link: LinkHandle,
+    pub(crate) seen: watch::Sender<Snapshot>,
+    /// What the cache held.
+    pub(crate) cached: Option<(Arc<DesiredState>, bool)>,
+    pub(crate) seed: u64,
+}
+
+/// What the host should run, and what may be done for it.
+struct Wanted {
+    state: Arc<DesiredState>,
+    adopt: bool,
+    fresh: bool,
+}
+
+/// The owner.
+pub(crate) struct Worker {
+    parts: Parts,
+    wanted: Option<Wanted>,
+    memory: Memory,
+    crashes: CrashWatch,
+    reporter: Reporter,
+    online: bool,
+    run: Option<Running>,
+    steps: JoinSet<Done>,
+    look: Look,
+    /// A pass is to begin.
+    due: bool,
+    next_pass: Moment,
+    every: Duration,
+    passes: u64,
+    /// Passes in a row that changed something.
+    restless: u32,
+    engine_down: bool,
+    prober: Prober,
+    /// Whom the prober was told to ask.
+    asked: BTreeMap<ReplicaId, Target>,
+    /// When the state that is being applied came.
+    since: Moment,
+}
+
+/// A plan that is being carried out, and what it was made from.
+struct Running {
+    run: Run,
+    plan: Plan,
+    actual: Arc<Actual>,
+    phase: usize,
+    began: Moment,
+    firewall_error: Option<String>,
+    net_items: Vec<ItemResult>,
+    changed: bool,
+}
+
+/// A step that ended.
+struct Done {
+    item: Item,
+    title: String,
+    words: String,
+    result: Result<(), Trouble>,
+}
+
+impl Worker {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let wanted = parts.cached.clone().map(|(state, adopt)| Wanted { state, adopt, fresh: false });
+        let seed = parts.seed;
+        Self {
+            parts,
+            wanted,
+            memory: Memory::new(seed),
+            crashes: CrashWatch::default(),
+            reporter: Reporter::default(),
+            online: false,
+            run: None,
+            steps: JoinSet::new(),
+            look: Look { lists: true, ..Look::default() },
+            due: true,
+            next_pass: Moment::default(),
+            every: limits::RECONCILE_EVERY,
+            passes: 0,
+            restless: 0,
+            engine_down: false,
+            prober: Prober::spawn(),
+            asked: BTreeMap::new(),
+            since: Moment::default(),
+        }
+    }
+
+    /// Runs until nobody speaks to it any more.
+    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<ToWorker>) {
+        let (hints, mut hinted) = mpsc::channel(64);
+        self.parts.engines.hint_to(hints);
+        let mut health = self.prober.states();
+        loop {
+            if self.due {
+                self.due = false;
+                self.pass().await;
+            }
+            let wake = self.parts.clock.instant(self.wake_at());
+            tokio::select! {
+                message = inbox.recv() => match message {
+                    Some(message) => self.told(message),
+                    None => return,
+                },
+                Some(hint) = hinted.recv() => self.hinted(hint),
+                Some(done) = self.steps.join_next() => self.ended(done).await,
+                Ok(()) = health.changed() => self.due = true,
+                () = tokio::time::sleep_until(wake) => self.due = true,
+            }
+        }
+    }
+
+    /// The next pass without another reason, or when something that failed is to be tried again.
+    fn wake_at(&self) -> Moment {
+        // A retry that is due already waits for the pass that is under way.
+        let retry = self.memory.next_retry().filter(|_| self.run.is_none());
+        retry.map_or(self.next_pass, |retry| retry.min(self.next_pass))
+    }
+
+    fn told(&mut self, message: ToWorker) {
+        match message {
+            ToWorker::Apply { state, adopt } => {
+                let log = format!(
+                    "state {} of {} replicas is to be applied",
+                    state.generation,
+                    state.replicas.len()
+                );
+                tracing::debug!("{log}");
+                self.wanted = Some(Wanted { state: Arc::from(state), adopt, fresh: true });
+                self.since = self.parts.clock.now();
+                self.restless = 0;
+                // What failed under the last state may work under this one.
+                self.memory.retry_now();
+                self.look.lists = true;
+                self.due = true;
+            }
+            ToWorker::Online(intervals) => self.went_online(intervals),
+            ToWorker::Offline => {
+                self.online = false;
+                if let Some(wanted) = &mut self.wanted {
+                    wanted.fresh = false;
+                }
+            }
+            ToWorker::Probe(ping) => self.answer(ping),
+        }
+    }
+
+    fn went_online(&mut self, intervals: Intervals) {
+        self.online = true;
+        self.every = Duration::from_millis(intervals.reconcile_ms.clamp(1_000, 600_000));
+        let said = self.parts.seen.borrow().replicas.clone();
+        self.reporter.reset(said.as_deref());
+        self.due = true;
+    }
+
+    /// Late means: a pass that should have begun has not.
+    fn answer(&self, ping: Ping) {
+        let lag = self.parts.clock.now().since(self.next_pass);
+        let lag = if self.run.is_some() || lag < LATE { Duration::ZERO } else { lag };
+        let lag = u64::try_from(lag.as_millis()).unwrap_or(u64::MAX);
+        let pong = Pong { seq: ping.seq, t_us: ping.t_us, reconcile_lag_ms: Some(lag) };
+        self.parts.link.tell(ToLink::Alive(pong));
+    }
+
+    fn hinted(&mut self, hint: Hint) {
+        self.look.lists |= hint.lists;
+        self.look.suspects.extend(hint.suspects);
+        if hint.reopened {
+            self.parts.engines.reopened();
+        }
+        self.due = true;
+    }
+
+    async fn ended(&mut self, done: Result<Done, tokio::task::JoinError>) {
+        let done = match done {
+            Ok(done) => done,
+            Err(error) => {
+                // A panic in a driver: what it worked on is looked at again.
+                self.complain(&format!("a step ended in an unexpected way: {error}"));
+                self.due = true;
+                return;
+            }
+        };
+        self.tell_step(&done);
+        let succeeded = done.result.is_ok();
+        let is_network = matches!(done.item, Item::Network(_) | Item::Volume(_));
+        self.look.lists |= is_network;
+        self.memory.end(self.parts.clock.now(), &done.item, done.result);
+        match &mut self.run {
+            Some(running) => {
+                running.run.end(&done.item, succeeded);
+                self.advance().await;
+            }
+            // Its plan was given up for a newer one.
+            None => self.due = true,
+        }
+    }
+
+    fn tell_step(&self, done: &Done) {
+        let about = match &done.item {
+            Item::Replica(id) => About { replica: Some(id.clone()), release: None },
+            _ => About::default(),
+        };
+        match &done.result {
+            Ok(()) => {
+                tracing::info!("{}: {}", done.title, done.words);
+                if matches!(done.item, Item::Replica(_)) {
+                    let text = format!("{}: {}", done.title, done.words);
+                    self.parts.log.push(HostLogLevel::Deploy, HostLogSource::Replica, about, &text);
+                }
+            }
+            Err(trouble) => {
+                let text =
+                    self.parts.log.masked(&format!("{}: {}: {}", done.title, done.words, trouble.text));
+                tracing::warn!("{text}");
+                self.parts.log.push(HostLogLevel::Error, HostLogSource::Docker, about, &text);
+            }
+        }
+    }
+
+    fn complain(&self, text: &str) {
+        tracing::error!("{text}");
+        self.parts.log.push(HostLogLevel::Error, HostLogSource::Agent, About::default(), text);
+    }
+
+    fn say(&self, body: ToServer) {
+        if self.online {
+            self.parts.link.send(body);
+        }
+    }
+
+    fn phase(running: &Running) -> Option<Phase> {
+        Phase::ALL.get(running.phase).copied()
+    }
+}

@@ -1,0 +1,281 @@
+//! One pass: look, plan, begin what is to be done, phase by phase, and say how it ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_drivers::docker::Look;
+use host_drivers::health::targets;
+use host_proto::desired::{DesiredState, Section};
+use host_proto::message::ToServer;
+use host_proto::report::{ItemResult, ReplicaReport, ReplicaState};
+use reconcile::report::{Sight, reports};
+use reconcile::{Actual, Allowed, Phase, Plan, Run, Seen, Step, plan};
+
+use super::{Done, LISTS_EVERY, Running, STEPS_AT_A_TIME, Worker};
+use crate::handles::Snapshot;
+use crate::report::Pass;
+
+/// So many passes in a row that changed something begin at once.
+const RESTLESS: u32 = 20;
+/// An engine or a netd that does not answer is asked again after this.
+const SOON: Duration = Duration::from_secs(2);
+/// Those after them wait so long.
+const CALM: Duration = Duration::from_secs(2);
+
+impl Worker {
+    /// Begins a pass. One that is under way is given up for it; its steps go on to their end.
+    pub(super) async fn pass(&mut self) {
+        let began = self.parts.clock.now();
+        self.passes += 1;
+        self.next_pass = began + self.every;
+        let mut look = std::mem::take(&mut self.look);
+        look.lists |= self.passes % LISTS_EVERY == 1;
+        let state = self.wanted.as_ref().map(|wanted| wanted.state.clone());
+        let mut actual = self.observe(state.as_ref(), look).await;
+        let now = self.parts.clock.now();
+        self.crashes.observe(now, &actual);
+        self.ask_replicas(state.as_deref(), &actual).await;
+        actual.set_health(&self.prober.states().borrow());
+        let plan = self.decide(&actual);
+        let memory = &mut self.memory;
+        let busy = |item: &reconcile::Item| plan.mentions(item);
+        memory.keep(busy);
+        if !plan.is_idle() {
+            tracing::debug!("{plan}");
+        }
+        let changed = !plan.is_idle();
+        self.run = Some(Running {
+            run: Run::new(plan.clone()),
+            plan,
+            actual: Arc::new(actual),
+            phase: 0,
+            began,
+            firewall_error: None,
+            net_items: Vec::new(),
+            changed,
+        });
+        self.publish();
+        self.advance().await;
+    }
+
+    async fn observe(&mut self, state: Option<&Arc<DesiredState>>, look: Look) -> Actual {
+        let actual = self.parts.engines.observe(state, &look).await;
+        match &actual.containers {
+            Seen::Unknown(reason) => {
+                if !std::mem::replace(&mut self.engine_down, true) {
+                    self.complain(&format!("the container engine does not answer: {reason}"));
+                }
+                // What was to be looked at closely still is, and soon.
+                self.look = Look { lists: true, ..look };
+                self.next_pass = self.parts.clock.now() + SOON;
+            }
+            Seen::Known(_) => {
+                if std::mem::replace(&mut self.engine_down, false) {
+                    tracing::info!("the container engine answers again");
+                }
+            }
+        }
+        actual
+    }
+
+    /// Those replicas whose check is the host's are asked by a task of its own.
+    async fn ask_replicas(&mut self, state: Option<&DesiredState>, actual: &Actual) {
+        let Some(state) = state.filter(|_| actual.containers.known().is_some()) else { return };
+        let targets = targets(state, actual);
+        if self.asked != targets {
+            self.asked.clone_from(&targets);
+            self.prober.ask(targets).await;
+        }
+    }
+
+    fn decide(&self, actual: &Actual) -> Plan {
+        let Some(wanted) = &self.wanted else { return Plan::default() };
+        let allowed = Allowed {
+            fresh: wanted.fresh,
+            adopt: wanted.adopt || wanted.state.adopt,
+            removals: wanted.state.removals,
+        };
+        plan(&wanted.state, actual, &allowed, &self.memory, self.parts.clock.now())
+    }
+
+    /// Begins what can begin, and goes from phase to phase (STATE-2).
+    pub(super) async fn advance(&mut self) {
+        loop {
+            let Some(running) = &mut self.run else { return };
+            let Some(phase) = Self::phase(running) else { return self.finish() };
+            while self.steps.len() < STEPS_AT_A_TIME
+                && let Some(step) = running.run.next(phase)
+            {
+                self.memory.begin(&step.item);
+                begin(&mut self.steps, &self.parts.engines, self.wanted.as_ref(), step);
+            }
+            if !running.run.is_over(phase) {
+                return;
+            }
+            running.phase += 1;
+            match phase {
+                Phase::Networks => self.firewall().await,
+                Phase::Replicas => self.serve().await,
+                Phase::Volumes | Phase::Files | Phase::Cleanup => {}
+            }
+        }
+    }
+
+    /// R34: before anything is attached. Without it nothing goes on: a container would stand open.
+    async fn firewall(&mut self) {
+        let state = self.wanted.as_ref().map(|wanted| wanted.state.clone());
+        let result = self.parts.net.firewall(state.as_deref()).await;
+        let Some(running) = &mut self.run else { return };
+        match result {
+            Ok(items) => running.net_items.extend(items),
+            Err(error) => {
+                running.phase = Phase::ALL.len();
+                running.firewall_error = Some(error.clone());
+                self.complain(&format!("the firewall is not in place, so nothing is started: {error}"));
+            }
+        }
+    }
+
+    async fn serve(&mut self) {
+        let Some(state) = self.wanted.as_ref().map(|wanted| wanted.state.clone()) else { return };
+        let items = self.parts.net.serve(&state).await;
+        if !self.parts.net.up {
+            self.next_pass = self.next_pass.min(self.parts.clock.now() + SOON);
+        }
+        if let Some(running) = &mut self.run {
+            running.net_items.extend(items);
+        }
+    }
+
+    /// Everything of the plan ended. When it changed something, another look says whether all is well.
+    fn finish(&mut self) {
+        self.publish();
+        let Some(running) = self.run.take() else { return };
+        let now = self.parts.clock.now();
+        let took = now.since(running.began);
+        self.parts.seen.send_modify(|snapshot| {
+            snapshot.reconciles += 1;
+            snapshot.reconciles_with_changes += u64::from(running.changed);
+            snapshot.reconcile_last_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        });
+        if running.changed && running.firewall_error.is_none() {
+            // A plan that is never done, by a fault of ours or of the engine's, must not keep the host busy.
+            self.restless += 1;
+            if self.restless > RESTLESS {
+                self.next_pass = now + CALM;
+            } else {
+                self.due = true;
+            }
+            return;
+        }
+        self.restless = 0;
+        if self.steps.is_empty() {
+            self.settled(running);
+        }
+    }
+
+    /// Nothing begins any more: how it stands is told.
+    fn settled(&mut self, running: Running) {
+        let Some(wanted) = &self.wanted else { return };
+        let now = self.parts.clock.now();
+        let mut items = running.plan.items(&self.memory, now);
+        items.extend(running.net_items);
+        self.parts.status.applied(items.iter().map(in_words).collect(), wanted.state.replicas.len());
+        let engine_error = match &running.actual.containers {
+            Seen::Known(_) => None,
+            Seen::Unknown(reason) => Some(reason.clone()),
+        };
+        let failed: Vec<Section> = items.iter().map(|item| item.section).collect();
+        let state = wanted.state.clone();
+        self.parts.seen.send_modify(|snapshot| snapshot.from_cache = !wanted.fresh);
+        if engine_error.is_none() {
+            self.parts.seen.send_modify(|snapshot| {
+                snapshot.sections = state.section_hashes.clone();
+                snapshot.sections.retain(|section, _| !failed.contains(section));
+            });
+        }
+        if !wanted.fresh {
+            return;
+        }
+        let pass = Pass {
+            state: &state,
+            items,
+            engine_error,
+            firewall_error: running.firewall_error,
+            refused_removals: running.plan.refused.any(),
+            selftest: self.parts.net.selftest.clone(),
+            duration_ms: u64::try_from(now.since(self.since).as_millis()).unwrap_or(u64::MAX),
+        };
+        if let Some(applied) = self.reporter.applied(pass) {
+            self.say(ToServer::StateApplied(applied));
+        }
+    }
+
+    /// Lets others see what was seen, and tells the server what changed.
+    fn publish(&mut self) {
+        let Some(running) = &self.run else { return };
+        let desired = self.wanted.as_ref().map(|wanted| wanted.state.as_ref());
+        let sight = Sight {
+            desired,
+            actual: &running.actual,
+            plan: &running.plan,
+            memory: &self.memory,
+            crashes: &self.crashes,
+            now: self.parts.clock.now(),
+        };
+        let seen = reports(&sight);
+        if let Some(reports) = &seen
+            && self.online
+            && let Some(status) = self.reporter.changes(reports)
+        {
+            self.say(ToServer::ReplicaStatus(status));
+        }
+        let info = self.parts.engines.info.clone();
+        let actual = running.actual.clone();
+        self.parts.seen.send_modify(|snapshot| {
+            see(snapshot, seen, info);
+            snapshot.actual = Some(actual);
+        });
+    }
+}
+
+fn see(
+    snapshot: &mut Snapshot,
+    replicas: Option<Vec<ReplicaReport>>,
+    info: Option<host_drivers::docker::EngineInfo>,
+) {
+    snapshot.looked = true;
+    snapshot.replicas = replicas.map(|mut replicas| {
+        replicas.retain(|replica| replica.state != ReplicaState::Removed);
+        replicas
+    });
+    snapshot.docker = info.as_ref().map(|info| info.facts.clone());
+    snapshot.containers = info.map(|info| info.containers).unwrap_or_default();
+}
+
+/// Does a step in a task of its own.
+fn begin(
+    steps: &mut tokio::task::JoinSet<Done>,
+    engines: &super::Engines,
+    wanted: Option<&super::Wanted>,
+    step: Step,
+) {
+    let hands = engines.hands();
+    let state = wanted.map(|wanted| wanted.state.clone());
+    let words = step.actions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    steps.spawn(async move {
+        let result = match (hands, &state) {
+            (Some(hands), Some(state)) => hands.carry_out(&step, state).await,
+            _ => Err(reconcile::Trouble {
+                text: "the engine does not answer".to_owned(),
+                kind: reconcile::TroubleKind::Unavailable,
+            }),
+        };
+        Done { item: step.item, title: step.title, words, result }
+    });
+}
+
+/// `port 8080/tcp: address already in use`.
+fn in_words(item: &ItemResult) -> String {
+    format!("{}: {}", item.name, item.error.as_deref().unwrap_or("not as it should be"))
+}
