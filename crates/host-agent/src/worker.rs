@@ -107,6 +107,7 @@ struct Done {
 impl Worker {
     pub(crate) fn new(parts: Parts) -> Self {
         let wanted = parts.cached.clone().map(|(state, adopt)| Wanted { state, adopt, fresh: false });
+        parts.seen.send_modify(|snapshot| snapshot.from_cache = wanted.is_some());
         let seed = parts.seed;
         Self {
             parts,
