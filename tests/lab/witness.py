@@ -103,7 +103,8 @@ class Foreign:
             "attached": sorted(container["NetworkSettings"]["Networks"]),
             "network": {key: network[key] for key in ("Id", "Created", "Driver", "IPAM", "Options", "Labels")},
             "members": sorted(network["Containers"]),
-            "volume": engine.call("GET", f"/volumes/{self.VOLUME}"),
+            # Engines take the age of a volume from its folder, which changes with what its user writes.
+            "volume": {key: value for key, value in engine.call("GET", f"/volumes/{self.VOLUME}").items() if key != "CreatedAt"},
         }
 
     def untouched(self, restarted=False):

@@ -29,8 +29,10 @@ const LIFE: Duration = Duration::from_secs(60 * 60);
 const MAX_LIFE: u64 = 7 * 24 * 60 * 60;
 /// A clock that is off by more is a problem (R9).
 const SKEW_MS: i64 = 5_000;
-/// A disk with less room is a problem.
+/// A disk with less room than this share of it is a problem…
 const DISK_FREE_PERCENT: u64 = 10;
+/// …if there is less than this in bytes too: a tenth of a large disk is plenty.
+const DISK_FREE_BYTES: u64 = 5 << 30;
 
 /// Lists hosts.
 #[utoipa::path(get, path = "/hosts", operation_id = "list_hosts", tag = "hosts",
@@ -363,8 +365,12 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica], online: bool) -> Vec
         problems.push(format!("its clock is {seconds} s {way}"));
     }
     let full = host.facts.disk.iter().filter(|it| it.total_bytes > 0);
-    for disk in full.filter(|it| it.free_bytes.saturating_mul(100) / it.total_bytes < DISK_FREE_PERCENT) {
-        problems.push(format!("less than {DISK_FREE_PERCENT} % of {} is free", disk.mount));
+    let little = |it: &&host_proto::message::Disk| {
+        it.free_bytes.saturating_mul(100) / it.total_bytes < DISK_FREE_PERCENT && it.free_bytes < DISK_FREE_BYTES
+    };
+    for disk in full.filter(little) {
+        let mebibytes = disk.free_bytes >> 20;
+        problems.push(format!("only {mebibytes} MiB of {} are free", disk.mount));
     }
     let ill = replicas.iter().filter(|it| it.phase == Phase::Serving && !it.is_ready()).count();
     if ill > 0 {
