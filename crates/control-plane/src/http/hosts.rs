@@ -366,7 +366,8 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica], online: bool) -> Vec
     }
     let full = host.facts.disk.iter().filter(|it| it.total_bytes > 0);
     let little = |it: &&host_proto::message::Disk| {
-        it.free_bytes.saturating_mul(100) / it.total_bytes < DISK_FREE_PERCENT && it.free_bytes < DISK_FREE_BYTES
+        it.free_bytes.saturating_mul(100) / it.total_bytes < DISK_FREE_PERCENT
+            && it.free_bytes < DISK_FREE_BYTES
     };
     for disk in full.filter(little) {
         let mebibytes = disk.free_bytes >> 20;
