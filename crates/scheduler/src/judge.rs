@@ -55,7 +55,9 @@ pub fn judge(replica: &Replica, release: &Release, now: UnixMillis) -> Verdict {
                 until(deadline, now, || not_in_time(report))
             }
         },
-        ReplicaState::Unhealthy => Verdict::Failed(with_lines("its health check fails".to_owned(), report)),
+        ReplicaState::Unhealthy => {
+            Verdict::Failed(with_lines("it is unhealthy: its health check fails".to_owned(), report))
+        }
         ReplicaState::Failed => {
             let over = later(since, GIVE_UP_MS);
             let why = || with_lines(words(report, "it cannot be started"), report);

@@ -229,7 +229,7 @@ async fn a_deployment_reaches_the_host_is_done_when_it_runs_and_a_bad_one_goes_b
     let (_, body) = api.deploy(&WEB.replace("web:1", "web:2")).await;
     let back = api.outcome(&body["id"]).await;
     assert_eq!(back.state, "rolled back");
-    assert!(back.reason.unwrap().starts_with("web: its health check fails"));
+    assert!(back.reason.unwrap().starts_with("web: it is unhealthy"));
     assert_eq!(api.service("web").await.release, Some(1));
 
     let (_, body) = api.deploy(&WEB.replace("web:1", "web:3")).await;
