@@ -31,7 +31,7 @@ use crate::opamp::{Census, Credentials, Endpoint, Outgoing, Watched, WriteBehind
 use crate::secrets::Sealer;
 use crate::services::{Services, controller};
 use crate::setup::{self, Ready};
-use crate::tasks::Tasks;
+use crate::tasks::{Tasks, stopped};
 
 pub use crate::setup::{FirstStart, SetupError as BuildError};
 
@@ -307,9 +307,7 @@ struct AgentThread {
 impl AgentThread {
     async fn run(mut self, socket: std::net::TcpListener) {
         let mut stopping = self.stopping.clone();
-        let stop = async move {
-            let _ = stopping.wait_for(|stop| *stop).await;
-        };
+        let stop = async move { stopped(&mut stopping).await };
         let served = match TcpListener::from_std(socket) {
             Ok(listener) => self.server.serve(listener, self.tls.clone(), stop).await,
             Err(error) => Err(error),

@@ -20,6 +20,11 @@ use crate::configs::{Configs, Rollouts};
 use crate::events::Hub;
 use crate::opamp::{Census, Credentials, Endpoint};
 
+/// Resolves when the server stops. The guard that `wait_for` gives must not live over an await.
+pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
 /// What the jobs work with.
 #[derive(Debug, Clone)]
 pub(crate) struct Tasks {
@@ -54,7 +59,7 @@ impl Tasks {
 async fn until(mut shutdown: watch::Receiver<bool>, job: impl Future<Output = ()>) {
     tokio::select! {
         () = job => {}
-        _ = shutdown.wait_for(|stop| *stop) => {}
+        () = stopped(&mut shutdown) => {}
     }
 }
 

@@ -6,6 +6,7 @@ mod deployment;
 mod host;
 mod project;
 mod replica;
+mod world;
 
 pub use deployment::{Deployment, DeploymentId, DeploymentItem, DeploymentState, ItemOutcome};
 pub use host::{Host, HostMode, JoinToken, JoinTokenId, JoinTokenState};
@@ -14,3 +15,4 @@ pub use project::{
     VolumePlace,
 };
 pub use replica::{Address, Phase, Replica};
+pub use world::{ProjectWorld, Wanted};

@@ -8,17 +8,13 @@ mod routes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::desired::{
-    DesiredState, Dns, Egress, File, Gc, Mode, Network, Protocol, Registry, RegistryAuth, Removals, Volume,
-    VolumeState,
+    DesiredState, Dns, Egress, File, Gc, Mode, Network, Registry, RegistryAuth, Removals, Volume, VolumeState,
 };
 use host_proto::id::{FileId, NetworkId, ReplicaId};
 use host_proto::secret::Secret;
-use model::hosting::{Host, HostMode, NetworkPlace, Phase, VolumePlace};
+use model::hosting::{Host, HostMode, NetworkPlace, Phase, ProjectWorld, VolumePlace};
 
-pub(crate) use routes::protocol;
 pub use routes::route_of;
-
-use crate::world::ProjectWorld;
 
 /// The zone of names that only containers see.
 pub const DOMAIN: &str = "internal";
@@ -172,6 +168,3 @@ pub fn container_name(project: &str, service: &str, number: u32, id: &ReplicaId)
 fn small(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
-
-/// A protocol as a pair with a port makes a key.
-pub type PortKey = (u16, Protocol);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use host_proto::id::HostId;
-use model::hosting::{HostMode, Release, Service};
+use model::hosting::{HostMode, ProjectWorld, Release, Service};
 use model::service::MountSource;
 use model::{Attributes, Selector};
 
-use crate::world::{HostView, ProjectWorld};
+use crate::world::HostView;
 
 /// Why a host cannot take a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,7 +211,7 @@ fn ports(world: &ProjectWorld, service: &Service, release: &Release, view: &Host
     let here =
         |other: &Service| world.replicas_of(&other.id).any(|it| it.host_id == view.host.id && it.stays());
     for port in &release.spec.ports {
-        let key = (port.host, crate::desired::protocol(port.protocol));
+        let key = (port.host, port.protocol.into());
         let text = format!("{}/{}", port.host, port.protocol);
         if let Some(by) = view.ports.get(&key) {
             return Some(Refusal::PortTaken { port: text, by: by.clone() });

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use host_proto::id::{HostId, ReleaseId, ReplicaId, ServiceId};
 use model::UnixMillis;
-use model::hosting::{DeploymentState, ItemOutcome, Phase, Release, Replica, Service};
+use model::hosting::{DeploymentState, ItemOutcome, Phase, ProjectWorld, Release, Replica, Service, Wanted};
 use model::service::Order;
 
 use crate::place::place;
-use crate::world::{HostView, ProjectWorld, Wanted};
+use crate::world::HostView;
 
 /// Names and ports lead elsewhere for so long before a replica is stopped: the time that an answer of DNS may be kept.
 pub const DRAIN_MS: u64 = 2_000;

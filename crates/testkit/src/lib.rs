@@ -2,7 +2,8 @@
 //!
 //! [`raw`] is a client on bare sockets, for tests of servers; [`Obedient`] is an agent on it and [`Operator`] somebody
 //! at the API; [`SimHost`] is a host without an engine. [`FakeServer`] is a server on bare sockets, for
-//! tests of clients, and [`Peer`] one of its connections, with HTTP and WebSocket written by hand.
+//! tests of clients, and [`Peer`] one of its connections, with HTTP and WebSocket written by hand. [`deadline`] waits
+//! for all that a test waits for.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +23,7 @@ pub mod sim_host;
 pub mod websocket;
 
 pub use certificates::Authority;
-pub use deadline::{DEADLINE, soon};
+pub use deadline::{DEADLINE, found, look_for, soon, until, until_async, within};
 pub use fake_server::FakeServer;
 pub use obedient::Obedient;
 pub use operator::Operator;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::raw::{Connection, PATIENCE};
+use crate::DEADLINE;
+use crate::raw::Connection;
 
 /// An operator's session.
 #[derive(Debug, Clone)]
@@ -74,9 +75,9 @@ impl Operator {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        match tokio::time::timeout(PATIENCE, holds).await {
+        match tokio::time::timeout(DEADLINE, holds).await {
             Ok(json) => json,
-            Err(_) => panic!("waited {PATIENCE:?} for {what}; {path} is {last}"),
+            Err(_) => panic!("waited {DEADLINE:?} for {what}; {path} is {last}"),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! A client on a bare socket: HTTP requests and WebSocket frames written byte by byte. It answers nothing by
-//! itself, checks nothing, and waits at most [`PATIENCE`].
+//! itself, checks nothing, and waits at most [`DEADLINE`](crate::DEADLINE).
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -10,32 +9,7 @@ use opamp_proto::wire::{AgentToServer, Message, ServerToAgent};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How long an expected event may take on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Waits for something that must happen.
-///
-/// # Panics
-/// When it does not happen in time.
-pub async fn soon<T>(what: &str, event: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, event).await {
-        Ok(value) => value,
-        Err(_) => panic!("waited {PATIENCE:?} for {what}"),
-    }
-}
-
-/// Waits until a condition holds.
-///
-/// # Panics
-/// When it does not hold in time.
-pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    soon(what, async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
-}
+use crate::soon;
 
 /// An HTTP response as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]

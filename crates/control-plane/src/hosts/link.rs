@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::{Errand, LinkStart};
 use crate::clock;
 use crate::services::Services;
+use crate::tasks::stopped;
 
 pub(crate) use socket::{Answer, Socket, accept};
 
@@ -243,7 +244,6 @@ impl Connection {
 
     async fn desired(&mut self, plan: Plan) -> Result<Option<host_proto::DesiredState>, StoreError> {
         let Some(mut state) = self.services.desired(&self.id).await? else { return Ok(None) };
-        state.adopt |= plan.adopt && state.adopt;
         if !plan.first && !self.session.is_news(&state) {
             return Ok(None);
         }
@@ -356,8 +356,4 @@ async fn sleep_until(deadline: Option<Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
-}
-
-async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    let _ = stopping.wait_for(|stop| *stop).await;
 }

@@ -15,10 +15,10 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use super::caller::Caller;
 use super::context::{Context, MAX_STREAMS};
 use super::problem::ApiError;
-use super::serve::stopped;
 use crate::auth::{Access, Presented};
 use crate::clock;
 use crate::events::{EventId, Next};
+use crate::tasks::stopped;
 
 /// A comment is sent when nothing else was for so long, so that both ends notice a dead connection; the session is
 /// looked at as often.

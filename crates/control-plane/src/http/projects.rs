@@ -9,9 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use model::Role;
-use model::hosting::{Deployment, DeploymentId, ItemOutcome, Phase};
-use scheduler::ProjectWorld;
-use store::ProjectRows;
+use model::hosting::{Deployment, DeploymentId, ItemOutcome, Phase, ProjectWorld};
 
 use super::caller::Caller;
 use super::context::Context;
@@ -20,7 +18,6 @@ use super::request::{HugeBody, Parameters, PathPart};
 use super::service_json;
 use crate::clock::rfc3339;
 use crate::services::deploy::{DeployError, Wish};
-use crate::services::views;
 
 /// Lists projects with their services.
 #[utoipa::path(get, path = "/projects", operation_id = "list_projects", tag = "services",
@@ -29,8 +26,8 @@ pub(super) async fn list(State(context): State<Context>, _: Caller) -> Result<Js
     let names = service_json::host_names(&context).await?;
     let mut items = Vec::new();
     for project in context.store.projects().await? {
-        if let Some(rows) = context.store.project(project.id.as_str()).await? {
-            items.push(told(&context, rows, &names).await?);
+        if let Some(world) = context.store.project(project.id.as_str()).await? {
+            items.push(told(&context, world, &names).await?);
         }
     }
     Ok(Json(ProjectList { items }))
@@ -46,8 +43,8 @@ pub(super) async fn show(
     PathPart(name): PathPart,
 ) -> Result<Json<ProjectJson>, ApiError> {
     let names = service_json::host_names(&context).await?;
-    let rows = find(&context, &name).await?;
-    Ok(Json(told(&context, rows, &names).await?))
+    let world = find(&context, &name).await?;
+    Ok(Json(told(&context, world, &names).await?))
 }
 
 /// Works out what a deployment would do. Nothing changes.
@@ -113,16 +110,16 @@ pub(super) async fn remove(
         parameters.only(&["volumes"])?.parse("volumes", "true or false", |text| text.parse().ok())?;
     let volumes: bool = volumes.unwrap_or(false);
     caller.require(if volumes { Role::Admin } else { Role::Operator })?;
-    let rows = find(&context, &name).await?;
+    let world = find(&context, &name).await?;
     let entry = caller.entry("project.remove", format!("project/{name}"));
     if volumes {
-        context.services.doom_volumes(&rows, &entry).await?;
+        context.services.doom_volumes(&world, &entry).await?;
     }
     let outline = context.services.plan_removal(&name, None).await?;
     let deployment =
         context.services.begin_outlined(&outline, &caller.name(), "remove the project", &entry).await?;
-    if deployment.is_none() && rows.replicas.is_empty() && rows.volumes.is_empty() {
-        context.store.remove_project(rows.project.id, entry).await?;
+    if deployment.is_none() && world.replicas.is_empty() && world.volumes.is_empty() {
+        context.store.remove_project(world.project.id, entry).await?;
         context.hub.projects_changed([name]);
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
@@ -213,9 +210,9 @@ pub(super) fn project_name(name: &str) -> Result<String, ApiError> {
     Err(ApiError::parameter("project", text))
 }
 
-pub(super) async fn find(context: &Context, name: &str) -> Result<ProjectRows, ApiError> {
-    let rows = context.store.project(name).await?;
-    rows.ok_or_else(|| ApiError::not_found(format!("there is no project {name}")))
+pub(super) async fn find(context: &Context, name: &str) -> Result<ProjectWorld, ApiError> {
+    let found = context.store.project(name).await?;
+    found.ok_or_else(|| ApiError::not_found(format!("there is no project {name}")))
 }
 
 async fn find_deployment(context: &Context, id: &str) -> Result<Deployment, ApiError> {
@@ -227,10 +224,9 @@ async fn find_deployment(context: &Context, id: &str) -> Result<Deployment, ApiE
 
 async fn told(
     context: &Context,
-    rows: ProjectRows,
+    world: ProjectWorld,
     names: &service_json::HostNames,
 ) -> Result<ProjectJson, ApiError> {
-    let world = views::world(rows);
     let used = |name: &str| {
         world.services.iter().filter_map(|it| world.wanted(it).release).any(|release| {
             release.spec.container.mounts.iter().any(|mount| {
@@ -257,8 +253,8 @@ async fn told(
 }
 
 async fn told_deployment(context: &Context, deployment: &Deployment) -> Result<DeploymentJson, ApiError> {
-    let rows = find(context, deployment.project_id.as_str()).await?;
-    deployment_json(context, deployment, &views::world(rows)).await
+    let world = find(context, deployment.project_id.as_str()).await?;
+    deployment_json(context, deployment, &world).await
 }
 
 async fn deployment_json(

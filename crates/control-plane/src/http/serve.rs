@@ -23,6 +23,8 @@ use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
+use crate::tasks::stopped;
+
 /// How long a handshake, and the headers of a request, may take.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a connection lives after its last request began, streams of events aside. Longer than any answer takes to
@@ -83,11 +85,6 @@ pub(crate) async fn serve(
     }
     let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
     let _ = tokio::time::timeout(DRAIN, places.acquire_many(all)).await;
-}
-
-/// Resolves when the server stops. The guard that `wait_for` gives must not live over an await.
-pub(super) async fn stopped(shutdown: &mut watch::Receiver<bool>) {
-    let _ = shutdown.wait_for(|stop| *stop).await;
 }
 
 async fn welcome(

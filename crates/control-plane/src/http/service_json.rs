@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use api::services::{Replica as ReplicaJson, Service as ServiceJson};
 use host_proto::id::HostId;
 use host_proto::report::ReplicaState;
-use model::hosting::{Phase, Replica, Service};
-use scheduler::{ProjectWorld, words};
+use model::hosting::{Phase, ProjectWorld, Replica, Service};
+use scheduler::words;
 
 use super::context::Context;
 use super::problem::ApiError;

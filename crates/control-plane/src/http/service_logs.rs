@@ -108,7 +108,7 @@ fn following(context: Context, caller: Caller, wanted: Wanted) -> Result<Respons
     let body = stream::unfold(state, |(mut lines, context, presented, mut stopping, permit)| async move {
         let chunk = tokio::select! {
             line = lines.next() => line?,
-            () = super::serve::stopped(&mut stopping) => return None,
+            () = crate::tasks::stopped(&mut stopping) => return None,
             () = tokio::time::sleep(KEEP_ALIVE) => {
                 let access = Access::of(&context.store, &presented, clock::now()).await;
                 if !access.is_ok_and(|access| access.is_some()) {

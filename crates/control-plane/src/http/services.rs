@@ -7,7 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use model::Role;
-use scheduler::{ProjectWorld, words};
+use model::hosting::ProjectWorld;
+use scheduler::words;
 
 use super::caller::Caller;
 use super::context::Context;
@@ -16,7 +17,6 @@ use super::projects::{begun, find};
 use super::request::{Body, Parameters, PathParts};
 use super::service_json;
 use crate::clock::rfc3339;
-use crate::services::views;
 
 /// So many releases are shown.
 const RELEASES: u32 = 200;
@@ -38,8 +38,7 @@ pub(super) async fn list(
     };
     let mut items = Vec::new();
     for project in projects {
-        let Some(rows) = context.store.project(project.id.as_str()).await? else { continue };
-        let world = views::world(rows);
+        let Some(world) = context.store.project(project.id.as_str()).await? else { continue };
         items.extend(world.services.iter().map(|it| service_json::service(&context, &world, it, &names)));
     }
     Ok(Json(ServiceList { items }))
@@ -153,7 +152,7 @@ pub(super) async fn one(
     project: &str,
     name: &str,
 ) -> Result<(ProjectWorld, model::hosting::Service), ApiError> {
-    let world = views::world(find(context, project).await?);
+    let world = find(context, project).await?;
     let service = world.service(name).cloned();
     let service =
         service.ok_or_else(|| ApiError::not_found(format!("there is no service {project}/{name}")))?;

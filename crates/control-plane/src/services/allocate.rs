@@ -6,10 +6,10 @@ use std::net::Ipv4Addr;
 
 use host_proto::id::{HostId, NetworkId, ReplicaId, VolumeId};
 use model::UnixMillis;
-use model::hosting::{Address, NetworkPlace, Phase, Release, Replica, VolumePlace};
+use model::hosting::{Address, NetworkPlace, Phase, ProjectWorld, Release, Replica, VolumePlace};
 use model::service::{MountSource, NetworkSpec};
 use scheduler::address::{free_ip, free_subnet};
-use scheduler::{Change, HostView, ProjectWorld};
+use scheduler::{Change, HostView};
 use store::{ProjectWrite, StoreError};
 
 use super::Services;
@@ -172,8 +172,8 @@ impl Services {
     }
 }
 
-/// Random bytes for an identifier.
-pub(crate) fn random() -> Result<[u8; 10], StoreError> {
+/// Random bytes, for identifiers and secrets that are stored.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     crate::random::bytes().map_err(|source| StoreError::File {
         action: "get random bytes from",
         path: "/dev/urandom".into(),

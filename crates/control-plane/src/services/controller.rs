@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use host_proto::id::{HostId, ProjectId};
 use model::UnixMillis;
-use model::hosting::DeploymentState;
-use scheduler::{Change, ProjectWorld};
+use model::hosting::{DeploymentState, ProjectWorld};
+use scheduler::Change;
 use store::{Expected, StoreError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{Dirty, Services, views};
+use super::{Dirty, Services};
 use crate::clock;
+use crate::tasks::stopped;
 
 /// A step can make another one possible; so many follow at once.
 const STEPS: usize = 16;
@@ -55,10 +56,6 @@ pub(crate) async fn run(services: Arc<Services>, mut dirty: Dirty, mut stopping:
     }
 }
 
-async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    let _ = stopping.wait_for(|stop| *stop).await;
-}
-
 impl Services {
     /// Moves a project on as far as it goes now; after how long it must be looked at again at the latest.
     async fn advance(&self, project: &ProjectId) -> Option<Duration> {
@@ -77,8 +74,8 @@ impl Services {
     }
 
     async fn step(&self, id: &ProjectId) -> Result<Moved, StoreError> {
-        let Some(rows) = self.store.project(id.as_str()).await? else { return Ok(Moved::Waits(None)) };
-        let (world, hosts) = (views::world(rows), self.host_views(Some(id)).await?);
+        let Some(world) = self.store.project(id.as_str()).await? else { return Ok(Moved::Waits(None)) };
+        let hosts = self.host_views(Some(id)).await?;
         let now = clock::now();
         let step = scheduler::step(&world, &hosts, now);
         let services: Vec<_> = world.services.iter().map(|service| service.id.clone()).collect();

@@ -13,11 +13,11 @@ use host_proto::id::{FileId, ProjectId, ReleaseId, ServiceId};
 use model::UnixMillis;
 use model::compose::{self, ConfigSource, Problem, SecretSource, SourceFile};
 use model::hosting::{
-    Deployment, DeploymentItem, FileKind, FileVersion, ItemOutcome, Project, Release, Service,
+    Deployment, DeploymentItem, FileKind, FileVersion, ItemOutcome, Project, ProjectWorld, Release, Service,
 };
 use model::service::{MountSource, ServiceSpec};
 use scheduler::hash::container_hash;
-use store::{AuditEntry, Expected, NewDeployment, ProjectRows, StoreError};
+use store::{AuditEntry, Expected, NewDeployment, StoreError};
 
 use super::Services;
 use super::allocate::{random, unsigned};
@@ -287,8 +287,8 @@ fn new_release(
     })
 }
 
-fn new_project(name: &str, now: UnixMillis) -> Result<ProjectRows, StoreError> {
-    Ok(ProjectRows {
+fn new_project(name: &str, now: UnixMillis) -> Result<ProjectWorld, StoreError> {
+    Ok(ProjectWorld {
         project: Project {
             id: ProjectId::generate(unsigned(now), random()?),
             name: name.to_owned(),

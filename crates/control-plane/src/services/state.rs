@@ -7,19 +7,18 @@ use base64::engine::general_purpose::STANDARD;
 use host_proto::desired::RegistryAuth;
 use host_proto::id::{FileId, HostId};
 use host_proto::{DesiredState, Secret};
-use model::hosting::FileKind;
-use scheduler::{FileContent, HostWorld, ProjectWorld, desired_state};
+use model::hosting::{FileKind, ProjectWorld};
+use scheduler::{FileContent, HostWorld, desired_state};
 use sha2::{Digest, Sha256};
 use store::StoreError;
 
-use super::{Services, files, views};
+use super::{Services, files};
 
 impl Services {
     /// The desired state of a host with its hashes; its generation is the caller's to set. `None`: there is no such host.
     pub(crate) async fn desired(&self, id: &HostId) -> Result<Option<DesiredState>, StoreError> {
         let Some(host) = self.store.host(id.as_str()).await? else { return Ok(None) };
-        let rows = self.store.projects_on(id.clone()).await?;
-        let projects: Vec<ProjectWorld> = rows.into_iter().map(views::world).collect();
+        let projects = self.store.projects_on(id.clone()).await?;
         let files = self.contents(id, &projects).await?;
         let registries = self.credentials().await?;
         let epoch = self.epoch();

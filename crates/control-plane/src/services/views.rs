@@ -2,18 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use host_proto::desired::Protocol;
 use host_proto::id::ProjectId;
-use scheduler::{HostView, ProjectWorld};
-use store::{ProjectRows, StoreError};
+use scheduler::HostView;
+use store::StoreError;
 
 use super::Services;
-
-/// A project as decisions see it.
-pub(crate) fn world(rows: ProjectRows) -> ProjectWorld {
-    let ProjectRows { project, services, releases, replicas, networks, volumes, deployment } = rows;
-    ProjectWorld { project, services, releases, replicas, networks, volumes, deployment }
-}
 
 impl Services {
     /// Every host, with what other projects have on it.
@@ -25,7 +18,7 @@ impl Services {
             let mut ports = BTreeMap::new();
             for other in used.iter().filter(|it| it.host_id == host.id && Some(&it.project_id) != project) {
                 for port in &other.spec.ports {
-                    ports.insert((port.host, protocol(port.protocol)), other.service.clone());
+                    ports.insert((port.host, port.protocol.into()), other.service.clone());
                 }
             }
             let live = self.live.look(&host.id);
@@ -39,12 +32,5 @@ impl Services {
             }
         });
         Ok(views.collect())
-    }
-}
-
-fn protocol(protocol: model::service::Protocol) -> Protocol {
-    match protocol {
-        model::service::Protocol::Tcp => Protocol::Tcp,
-        model::service::Protocol::Udp => Protocol::Udp,
     }
 }

@@ -5,7 +5,7 @@ use api::users::{AccountChange, NewAccount, NewPassword};
 use api::{Client, ClientError};
 use reqwest::StatusCode;
 use serde_json::json;
-use testkit::raw::soon;
+use testkit::soon;
 
 use crate::world::{PASSWORD, World, agent_when, full};
 

@@ -11,7 +11,8 @@ use control_plane::{App, RawConfig};
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use opamp_proto::wire::AgentToServer;
-use testkit::raw::{Connection, soon};
+use testkit::raw::Connection;
+use testkit::until_async;
 
 use crate::world::{World, agent_when, checked, full, settings};
 
@@ -49,12 +50,7 @@ async fn a_back_up_made_while_agents_report_is_restored_and_the_server_knows() {
         number
     });
     let admin = world.admin().await;
-    soon("a hundred agents", async {
-        while admin.overview().await.unwrap().agents.total < 100 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    until_async("a hundred agents", async || admin.overview().await.unwrap().agents.total >= 100).await;
     assert_eq!(admin.overview().await.unwrap().restored_at, None);
     let (from, to) = (data.clone(), file.clone());
     let made = tokio::task::spawn_blocking(move || backup(&from, &to, "1.2.3")).await.unwrap().unwrap();

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use api::tokens::NewToken;
 use opamp_proto::wire::{AgentToServer, Message};
-use testkit::raw::{Connection, soon};
+use testkit::raw::Connection;
+use testkit::soon;
 
 use crate::world::{World, agent_when, bearer, full, heartbeat};
 

@@ -1,7 +1,7 @@
 //! Live hints: who changed, and where one stands after a break.
 
 use reqwest::Response;
-use testkit::raw::soon;
+use testkit::soon;
 
 use crate::world::{World, full, uid};
 

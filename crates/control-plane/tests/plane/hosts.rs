@@ -9,9 +9,8 @@ use host_proto::ToAgent;
 use host_proto::join::JoinAnswer;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
-use testkit::raw::soon;
 use testkit::sim_host::Seen;
-use testkit::{Fate, Machine, Opening, SimHost};
+use testkit::{Fate, Machine, Opening, SimHost, look_for, soon, within};
 use tokio::task::JoinHandle;
 
 use crate::world::World;
@@ -72,17 +71,12 @@ impl<'a> Api<'a> {
     /// Waits until a deployment is over.
     async fn outcome(&self, id: &Value) -> Deployment {
         let path = format!("/deployments/{}", id.as_str().unwrap());
-        let over = async {
-            loop {
-                let (_, body) = self.call("GET", &path, None).await;
-                let deployment: Deployment = serde_json::from_value(body).unwrap();
-                if !matches!(deployment.state.as_str(), "running" | "rolling back") {
-                    return deployment;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(90), over).await.expect("the deployment comes to an end")
+        let over = look_for(async || {
+            let (_, body) = self.call("GET", &path, None).await;
+            let deployment: Deployment = serde_json::from_value(body).unwrap();
+            Some(deployment).filter(|it| !matches!(it.state.as_str(), "running" | "rolling back"))
+        });
+        within(Duration::from_secs(90), "the end of the deployment", over).await
     }
 }
 
@@ -134,7 +128,7 @@ async fn connect_8_a_token_that_is_unknown_or_of_a_removed_host_opens_nothing() 
     let machine = Machine::named("h1");
     let answer = api.join(&machine).await;
     let host = living(&world, &answer, &machine).await;
-    testkit::raw::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
     let (status, body) = api.call("DELETE", "/hosts/h1", None).await;
     assert_eq!(status, StatusCode::NO_CONTENT, "{body}");
     assert_eq!(soon("the end of the connection", host.task).await.unwrap(), 4003);
@@ -151,7 +145,7 @@ async fn connect_7_another_machine_with_the_token_is_refused_and_the_first_stays
     let machine = Machine::named("h1");
     let answer = api.join(&machine).await;
     let first = living(&world, &answer, &machine).await;
-    testkit::raw::until("a state", || !first.seen.lock().unwrap().states.is_empty()).await;
+    testkit::until("a state", || !first.seen.lock().unwrap().states.is_empty()).await;
     for thief in [
         Machine { machine_id: "another-machine".to_owned(), ..machine.clone() },
         Machine { key: "another-key".to_owned(), ..machine.clone() },
@@ -181,7 +175,7 @@ async fn state_13_generations_and_epoch_survive_a_restart_of_the_server() {
     let answer = Api::of(&world).await.join(&machine).await;
     let host = living(&world, &answer, &machine).await;
     let seen = host.seen.clone();
-    testkit::raw::until("a state", || !seen.lock().unwrap().states.is_empty()).await;
+    testkit::until("a state", || !seen.lock().unwrap().states.is_empty()).await;
     let before = seen.lock().unwrap().last().clone();
     let password = world.first.admin_password.clone();
     world.stop().await;
@@ -192,7 +186,7 @@ async fn state_13_generations_and_epoch_survive_a_restart_of_the_server() {
     let again = SimHost::connect(world.console, answer.host_token.expose(), &machine, opening).await;
     let seen = again.seen.clone();
     let task = tokio::spawn(again.live());
-    testkit::raw::until("a state", || !seen.lock().unwrap().states.is_empty()).await;
+    testkit::until("a state", || !seen.lock().unwrap().states.is_empty()).await;
     let after = seen.lock().unwrap().last().clone();
     assert_eq!(after.epoch, before.epoch);
     assert!(after.generation > before.generation);
@@ -212,7 +206,7 @@ async fn a_deployment_reaches_the_host_is_done_when_it_runs_and_a_bad_one_goes_b
     let machine = Machine::named("h1");
     let answer = api.join(&machine).await;
     let host = living(&world, &answer, &machine).await;
-    testkit::raw::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
 
     let (status, body) = api.deploy(WEB).await;
     assert_eq!(status, StatusCode::CREATED, "{body}");
@@ -253,7 +247,7 @@ async fn a_secret_is_sealed_reaches_the_host_as_a_file_and_nobody_else() {
     let machine = Machine::named("h1");
     let answer = api.join(&machine).await;
     let host = living(&world, &answer, &machine).await;
-    testkit::raw::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
     let compose = "services: {db: {image: 'db:1', secrets: [pw]}}\nsecrets: {pw: {external: true}}\n";
     let (status, body) = api.deploy(compose).await;
     assert_eq!(status, StatusCode::CONFLICT);

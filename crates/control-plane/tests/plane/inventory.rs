@@ -8,6 +8,7 @@ use opamp_proto::wire::{
 };
 use serde_json::json;
 use testkit::raw::Connection;
+use testkit::until_async;
 
 use crate::world::{World, agent_when, attribute, bare, config, full, heartbeat, typed, uid};
 
@@ -247,12 +248,7 @@ async fn s14_an_agent_that_says_goodbye_or_hangs_up_is_disconnected_at_once() {
         assert_eq!(agent.summary.connected_since, None);
     }
     let query = AgentQuery { state: Some("disconnected".to_owned()), ..Default::default() };
-    testkit::raw::soon("the list", async {
-        while admin.agents(&query).await.unwrap().total != 2 {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    until_async("the list", async || admin.agents(&query).await.unwrap().total == 2).await;
     admin.forget_agent(&uid(1).to_string()).await.unwrap();
     assert_eq!(admin.agent(&uid(1).to_string()).await.unwrap_err().status(), Some(404));
     world.stop().await;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use control_plane::RawConfig;
 use opamp_proto::wire::AgentToServer;
-use testkit::raw::{Connection, soon};
+use testkit::raw::Connection;
+use testkit::until_async;
 
 use crate::world::{World, agent_when, full, heartbeat, settings};
 
@@ -68,10 +69,8 @@ async fn the_page_counts_what_happens() {
     assert!(value(&page, "process_resident_memory_bytes") > 1e6);
     assert!(value(&page, "muster_database_bytes{file=\"log\"}") > 0.0);
     drop(agent);
-    soon("the WebSocket's end", async {
-        while value(&self::page(&world, None).await.1, "muster_opamp_websockets") > 0.0 {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+    until_async("the WebSocket's end", async || {
+        value(&self::page(&world, None).await.1, "muster_opamp_websockets") <= 0.0
     })
     .await;
     world.stop().await;

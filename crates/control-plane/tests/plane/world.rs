@@ -14,7 +14,8 @@ use opamp_proto::wire::{
     AgentCapabilities as Bit, AgentConfigFile, AgentConfigMap, AgentDescription, AgentToServer, AnyValue,
     ComponentHealth, EffectiveConfig, KeyValue, any_value::Value,
 };
-use testkit::raw::{Connection, soon};
+use testkit::raw::Connection;
+use testkit::{found, soon};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -191,13 +192,5 @@ pub(crate) async fn agent_when(
     what: &str,
     holds: impl Fn(&AgentDetail) -> bool,
 ) -> AgentDetail {
-    soon(what, async {
-        loop {
-            match client.agent(&uid(number).to_string()).await {
-                Ok(agent) if holds(&agent) => return agent,
-                _ => tokio::time::sleep(Duration::from_millis(10)).await,
-            }
-        }
-    })
-    .await
+    found(what, async || client.agent(&uid(number).to_string()).await.ok().filter(&holds)).await
 }

@@ -4,9 +4,9 @@ use host_proto::frame::Frame;
 use host_proto::message::{Ping, TokenRotate};
 use host_proto::report::Outcome;
 use host_proto::{Secret, ToAgent, ToServer};
-use testkit::{opcode, soon};
+use testkit::{opcode, soon, until};
 
-use crate::world::{Agent, Conversation, World, until};
+use crate::world::{Agent, Conversation, World};
 
 #[tokio::test]
 async fn connect_1_connect_3_a_host_shows_its_token_and_says_who_it_is() {

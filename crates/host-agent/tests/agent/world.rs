@@ -1,7 +1,5 @@
 //! A machine in a folder, and a control plane that says what a test lets it say.
 
-use std::time::Duration;
-
 use host_agent::{Identity, JoinOptions, Joined, Options};
 use host_proto::frame::Frame;
 use host_proto::join::{JoinAnswer, MeshAddress, RegistryAddress, TrustAnchor};
@@ -179,14 +177,4 @@ async fn text(peer: &mut Peer) -> Frame<ToServer> {
             other => panic!("a frame of kind {other}"),
         }
     }
-}
-
-/// Waits until something is so.
-pub(crate) async fn until(what: &str, mut is: impl FnMut() -> bool) {
-    soon(what, async {
-        while !is() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
 }

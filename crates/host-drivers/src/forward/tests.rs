@@ -1,6 +1,7 @@
 //! Ports over real sockets on loopback; the kernel chooses every port.
 
 use host_proto::desired::{RouteKind, Upstream};
+use testkit::until_async;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::time::timeout;
@@ -247,12 +248,8 @@ async fn a_replica_that_left_a_route_gets_no_more_packets_and_a_closed_port_is_f
     ports.set(&config(vec![route(RouteKind::Udp, "127.0.0.1:0", &[b])])).await;
     assert_eq!(exchange(&client, "x").await.as_deref(), Some("bx"));
     ports.set(&config(vec![])).await;
-    let again = async {
-        while UdpSocket::bind(address).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(SOON, again).await.expect("the port is free while the client's session goes on");
+    let free = async || UdpSocket::bind(address).await.is_ok();
+    until_async("the port is free while the client's session goes on", free).await;
 }
 
 #[tokio::test]

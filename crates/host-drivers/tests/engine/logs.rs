@@ -5,6 +5,7 @@ use std::time::Duration;
 use host_drivers::docker::logs::{Filter, Followed, Follower};
 use host_proto::message::{Direction, LogLine, LogStream, LogsQuery};
 use serde_json::json;
+use testkit::until_async;
 
 use crate::world::World;
 
@@ -40,12 +41,7 @@ async fn req_3_lines_are_read_by_number_time_stream_and_text() {
         let last = lines.first().is_some_and(|line| line.text.as_deref() == Some("last"));
         last && !read(errors_only()).await.is_empty()
     };
-    let mut tries = 0;
-    while !printed().await {
-        tries += 1;
-        assert!(tries < 200, "never printed");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_async("all is printed", printed).await;
     let last = read(LogsQuery { streams: vec![LogStream::Out], ..query(1) }).await;
     assert_eq!(last[0].text.as_deref(), Some("last"));
     assert!(last[0].ts_us > 1_600_000_000_000_000);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,6 +15,7 @@ use host_proto::{DesiredState, Moment, Secret};
 use reconcile::{Actual, Allowed, Container, Memory, Phase, Plan, Run, plan};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use testkit::found;
 
 pub(crate) struct World {
     pub(crate) hands: Hands,
@@ -151,16 +151,11 @@ impl World {
     /// Observes until a container is as wanted.
     pub(crate) async fn wait_for(&mut self, number: usize, wanted: impl Fn(&Container) -> bool) -> Container {
         let id = self.spec(number).replica_id.clone();
-        for _ in 0..300 {
+        found(&format!("container of {id}"), async || {
             self.observe(self.suspects()).await;
-            if let Some(found) =
-                self.containers().iter().find(|one| one.replica_id == id).filter(|one| wanted(one))
-            {
-                return found.clone();
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        panic!("{id} never was as wanted: {:#?}", self.actual);
+            self.containers().iter().find(|one| one.replica_id == id).filter(|one| wanted(one)).cloned()
+        })
+        .await
     }
 
     fn suspects(&self) -> BTreeSet<String> {

@@ -67,6 +67,4 @@ pub struct Plan {
     pub above: u64,
     /// It is the first of this connection: it is sent even when nothing changed (R26).
     pub first: bool,
-    /// It is the first of an epoch for this host: it is sent with `adopt` set, whatever it says (R32).
-    pub adopt: bool,
 }

@@ -75,11 +75,7 @@ impl Pacer {
         let first = self.sent.is_none();
         let behind = first && self.behind;
         // A new epoch counts from the beginning.
-        Some(Plan {
-            above: if behind { 0 } else { above },
-            first,
-            adopt: behind || first && same_epoch.is_none(),
-        })
+        Some(Plan { above: if behind { 0 } else { above }, first })
     }
 
     /// Nothing came of the plan.
@@ -90,7 +86,8 @@ impl Pacer {
         }
     }
 
-    /// Judges the state that came of the plan, and notes it as sent when it is to be. Sets `adopt` where it must be.
+    /// Judges the state that came of the plan, and notes it as sent when it is to be. Sets `adopt` where it must
+    /// be: a state that is the first of an epoch for the host (R32).
     pub(super) fn planned(&mut self, now: Moment, state: &mut DesiredState) -> Fate {
         self.planning = false;
         let mark = Mark::new(state.epoch.clone(), state.generation);

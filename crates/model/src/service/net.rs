@@ -41,6 +41,15 @@ pub enum Protocol {
     Udp,
 }
 
+impl From<Protocol> for host_proto::desired::Protocol {
+    fn from(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Tcp => Self::Tcp,
+            Protocol::Udp => Self::Udp,
+        }
+    }
+}
+
 /// A name in the container's hosts file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, PartialOrd, Ord)]
 pub struct ExtraHost {

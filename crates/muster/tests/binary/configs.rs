@@ -1,10 +1,8 @@
 //! Configurations, rollouts, labels and views from the command line, with a live agent that takes what it is offered.
 
-use std::time::{Duration, Instant};
-
 use serde_json::Value as Json;
 
-use crate::process::{PATIENCE, Place, Server, text};
+use crate::process::{Place, Server, found, text};
 
 pub(crate) const FIRST: &str = "\
 receivers: {otlp: {protocols: {grpc: null}}}
@@ -41,15 +39,14 @@ pub(crate) fn json(place: &Place, args: &[&str]) -> Json {
 pub(crate) fn with_agent(place: &Place) -> (Server, String) {
     let args = ["dev", "--opamp-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"];
     let server = place.start(place.command(&args));
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let (_, out, err) = run(place, &["agents", "list", "--state", "connected", "-o", "name"]);
-        if let Some(uid) = out.lines().next() {
-            return (server, uid.to_owned());
-        }
-        assert!(Instant::now() < until, "{out} {err}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let uid = found(
+        || server.log(),
+        || {
+            let (_, out, _) = run(place, &["agents", "list", "--state", "connected", "-o", "name"]);
+            out.lines().next().map(str::to_owned)
+        },
+    );
+    (server, uid)
 }
 
 pub(crate) fn write(place: &Place, name: &str, body: &str) {

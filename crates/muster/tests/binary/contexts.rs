@@ -62,11 +62,7 @@ fn dev_leaves_the_current_context_alone_and_says_how_to_reach_it() {
     let args = ["dev", "--no-demo-agent", "--opamp-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"];
     let args = [&args[..], &["--data-dir", "other"]].concat();
     let dev = place.start(place.command(&args));
-    let until = std::time::Instant::now() + crate::process::PATIENCE;
-    while !dev.out().contains("--context dev") {
-        assert!(std::time::Instant::now() < until, "{}", dev.out());
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    crate::process::found(|| dev.out(), || dev.out().contains("--context dev").then_some(()));
     assert!(dev.out().contains("your current context stays prod"), "{}", dev.out());
     assert!(run(&place, &["context", "show"], 0).contains("prod"));
     assert!(run(&place, &["context", "show", "dev"], 0).contains(&dev.ready.console));

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use api::session::Login;
 use api::tokens::NewToken;
 use api::{Client, Trust};
 use opamp_proto::wire::{AgentToServer, ComponentHealth};
-use testkit::raw::{Connection, soon};
+use testkit::raw::Connection;
+use testkit::{until, until_async};
 
 use crate::process::{Place, Server};
 
@@ -78,10 +78,8 @@ fn a_killed_server_loses_no_operator_write_and_asks_each_agent_for_at_most_one_f
 
     let written = runtime.block_on(async {
         let client = log_in(&server, &password).await;
-        soon("all agents", async {
-            while client.agents(&Default::default()).await.unwrap().total < u64::from(AGENTS) {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+        until_async("all agents", async || {
+            client.agents(&Default::default()).await.unwrap().total >= u64::from(AGENTS)
         })
         .await;
         write_until_killed(client, server).await
@@ -131,12 +129,7 @@ async fn write_until_killed(client: Client, server: Server) -> BTreeSet<String> 
             written
         })
     };
-    soon("twenty tokens", async {
-        while !stop.load(Ordering::SeqCst) {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    })
-    .await;
+    until("twenty tokens", || stop.load(Ordering::SeqCst)).await;
     tokio::task::spawn_blocking(move || server.kill()).await.unwrap();
     writer.await.unwrap()
 }

@@ -1,6 +1,6 @@
 //! Deployments from the command line on a host that is simulated: followed to their end, with the exit code of how it went.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 
 use crate::configs::{bad, good, json, run, write};
 use crate::hosting::started;
-use crate::process::{Place, Server, text};
+use crate::process::{Place, Server};
 
 /// A server with one host, which does as it is told for as long as this lives.
 struct World {
@@ -33,6 +33,12 @@ impl World {
         let start = command.find("mst_join_").unwrap();
         let token: String =
             command[start..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        // The machine joins only once the command has shown what it waits for: a quick one would be joined before that.
+        let mut shown = BufReader::new(adding.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("[ ] the machine joins") {
+            assert_ne!(shown.read_line(&mut said).unwrap(), 0, "{said}");
+        }
         let address = server.console();
         let seen = runtime.block_on(async {
             let machine = Machine::named("h1");
@@ -45,13 +51,9 @@ impl World {
             seen
         });
         assert!(lines.any(|line| line.contains("host/h1 is ready")));
-        let ended = adding.wait_with_output().unwrap();
-        let said = text(&ended.stderr);
-        assert!(ended.status.success() && said.contains("[x] joined as h1"), "{said}");
-        assert!(
-            said.contains("[ ] the machine joins") && said.contains("[x] engine 28.5.2 answers"),
-            "{said}"
-        );
+        shown.read_to_string(&mut said).unwrap();
+        assert!(adding.wait().unwrap().success(), "{said}");
+        assert!(said.contains("[x] joined as h1") && said.contains("[x] engine 28.5.2 answers"), "{said}");
         Self { place, server, seen, _runtime: runtime }
     }
 

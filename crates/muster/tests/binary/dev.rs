@@ -1,10 +1,8 @@
 //! `muster dev`: a newcomer sees a live agent at once.
 
-use std::time::{Duration, Instant};
-
 use serde_json::Value as Json;
 
-use crate::process::{PATIENCE, Place, Server, text};
+use crate::process::{Place, Server, found};
 
 fn start(place: &Place) -> Server {
     place.start(place.command(&["dev", "--opamp-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"]))
@@ -12,18 +10,12 @@ fn start(place: &Place) -> Server {
 
 /// The demo agent once it is connected, as the command line shows it.
 fn demo_agent(place: &Place) -> Json {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let output = place.run(&["agents", "list", "-o", "json", "--state", "connected"]);
-        if output.status.success() {
-            let page: Json = serde_json::from_slice(&output.stdout).unwrap();
-            if page["items"][0]["healthy"] == true {
-                return page["items"][0].clone();
-            }
-        }
-        assert!(Instant::now() < until, "{} {}", text(&output.stdout), text(&output.stderr));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let list = || place.run(&["agents", "list", "-o", "json", "--state", "connected"]);
+    let told = || format!("{:?}", list());
+    found(told, || {
+        let page: Json = serde_json::from_slice(&list().stdout).ok()?;
+        Some(page["items"][0].clone()).filter(|agent| agent["healthy"] == true)
+    })
 }
 
 #[test]

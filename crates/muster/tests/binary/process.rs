@@ -10,6 +10,18 @@ use tempfile::TempDir;
 /// How long anything that must happen may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Looks until there is something to be found, and gives it; `else_told` is said when it never is.
+pub(crate) fn found<T>(else_told: impl Fn() -> String, mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < until, "waited {PATIENCE:?} in vain: {}", else_told());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// What `--ready-file` holds.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Ready {
@@ -97,17 +109,16 @@ impl Place {
         // Through this process: limits that a test sets for the server must not stop its log.
         let (mut pipe, mut file) = (child.stderr.take().unwrap(), std::fs::File::create(&log).unwrap());
         let copier = std::thread::spawn(move || drop(std::io::copy(&mut pipe, &mut file)));
-        let until = Instant::now() + PATIENCE;
-        let ready = loop {
+        let logged = || std::fs::read_to_string(&log).unwrap();
+        let ready = found(logged, || {
             if let Ok(text) = std::fs::read(&ready_file) {
-                break serde_json::from_slice(&text).unwrap();
+                return Some(serde_json::from_slice(&text).unwrap());
             }
             if let Some(status) = child.try_wait().unwrap() {
-                panic!("it ended with {status}: {}", std::fs::read_to_string(&log).unwrap());
+                panic!("it ended with {status}: {}", logged());
             }
-            assert!(Instant::now() < until, "not ready: {}", std::fs::read_to_string(&log).unwrap());
-            std::thread::sleep(Duration::from_millis(10));
-        };
+            None
+        });
         Server { child, ready, log, out, copier: Some(copier) }
     }
 }
@@ -155,15 +166,11 @@ impl Server {
     }
 
     fn wait(&mut self) -> std::process::ExitStatus {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                let _ = self.copier.take().map(std::thread::JoinHandle::join);
-                return status;
-            }
-            assert!(Instant::now() < until, "it does not stop: {}", self.log());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let log = self.log.clone();
+        let told = || format!("it does not stop: {}", std::fs::read_to_string(&log).unwrap_or_default());
+        let status = found(told, || self.child.try_wait().unwrap());
+        let _ = self.copier.take().map(std::thread::JoinHandle::join);
+        status
     }
 }
 

@@ -2,10 +2,10 @@
 //! report meanwhile is lost.
 
 use std::process::Command;
-use std::time::Duration;
 
 use opamp_proto::wire::{AgentToServer, ComponentHealth, EffectiveConfig};
-use testkit::raw::{Connection, soon};
+use testkit::raw::Connection;
+use testkit::{until, until_async};
 
 use crate::process::{Place, Server};
 
@@ -52,31 +52,16 @@ fn s7_while_the_store_fails_new_agents_are_unavailable_and_reports_are_kept_unti
         assert_eq!(readiness().await, 200);
         limit_files(&server, "1");
         // Before anything else has tried to write.
-        soon("to be not ready", async {
-            while readiness().await != 503 {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        })
-        .await;
+        until_async("to be not ready", async || readiness().await == 503).await;
         let mut fresh = Connection::websocket(server.opamp(), &headers).await;
         let error = fresh.ask(&report(2, 0, "fresh")).await.error_response.expect("an error");
         assert_eq!(error.r#type, 2, "{error:?}");
         assert!(known.ask(&report(1, 1, "meanwhile")).await.error_response.is_none());
-        soon("the log of the failure", async {
-            while !server.log().contains("the database takes no writes") {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        })
-        .await;
+        until("the log of the failure", || server.log().contains("the database takes no writes")).await;
         assert!(other.ask(&report(3, 1, "also meanwhile")).await.error_response.is_none());
 
         limit_files(&server, "unlimited");
-        soon("the recovery", async {
-            while !server.log().contains("the database takes writes again") {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        })
-        .await;
+        until("the recovery", || server.log().contains("the database takes writes again")).await;
         let mut fresh = Connection::websocket(server.opamp(), &headers).await;
         assert!(fresh.ask(&report(2, 0, "fresh")).await.error_response.is_none());
         let password = server.ready.admin_password.clone().unwrap();
@@ -88,12 +73,8 @@ fn s7_while_the_store_fails_new_agents_are_unavailable_and_reports_are_kept_unti
             ("01010101-0101-0101-0101-010101010101", "meanwhile"),
             ("03030303-0303-0303-0303-030303030303", "also meanwhile"),
         ] {
-            soon(status, async {
-                while client.agent(uid).await.unwrap().health.unwrap().status != status {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-            })
-            .await;
+            until_async(status, async || client.agent(uid).await.unwrap().health.unwrap().status == status)
+                .await;
         }
     });
     server.stop();

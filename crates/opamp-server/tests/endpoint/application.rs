@@ -118,7 +118,7 @@ impl World {
     }
 
     pub(crate) async fn until_heard(&self, expected: Heard) {
-        testkit::raw::until(&format!("{expected:?}"), || self.heard().contains(&expected)).await;
+        testkit::until(&format!("{expected:?}"), || self.heard().contains(&expected)).await;
     }
 
     pub(crate) fn wish(&self, wish: impl FnOnce(&mut Wishes)) {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use opamp_proto::server::{ConfigOffer, OfferState};
 use opamp_proto::wire::{AgentConfigFile, AgentConfigMap};
 use opamp_server::{CloseReason, Disconnect, Server, Settings};
-use testkit::raw::{Connection, until};
+use testkit::raw::Connection;
+use testkit::until;
 use tokio::net::TcpListener;
 
 use crate::application::{Heard, Noting, World, bare, full, uid};

@@ -5,7 +5,8 @@ use std::time::Duration;
 use opamp_proto::InstanceUid;
 use opamp_proto::wire::AgentToServer;
 use opamp_server::{Disconnect, Settings};
-use testkit::raw::{Connection, soon};
+use testkit::raw::Connection;
+use testkit::soon;
 
 use crate::application::{Heard, World, bare, full, uid};
 

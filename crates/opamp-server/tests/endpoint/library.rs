@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use opamp_proto::wire::{AgentToServer, Message, ServerErrorResponseType, ServerToAgent};
 use opamp_server::{Direction, Peer, Server, Settings};
-use testkit::raw::{Connection, soon};
+use testkit::raw::Connection;
+use testkit::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

@@ -7,7 +7,8 @@ use flate2::Compression;
 use opamp_proto::limits::MessageLimit;
 use opamp_proto::wire::{AgentToServer, Message};
 use opamp_server::{Disconnect, Settings};
-use testkit::raw::{Connection, frame, until};
+use testkit::raw::{Connection, frame};
+use testkit::until;
 use tokio::io::AsyncWriteExt;
 
 use crate::application::{Heard, World, bare, full, uid};

@@ -229,7 +229,7 @@ async fn close_8_a_poller_that_falls_silent_is_gone_after_the_timeout() {
     let world = World::with(settings).await;
     Connection::to(world.address).await.exchange(&[], &full(1, 0)).await;
     assert_eq!(world.server.agents().len(), 1, "close_5: the end of a request ends nothing");
-    testkit::raw::until("the sweep", || {
+    testkit::until("the sweep", || {
         world.server.sweep_pollers();
         world.server.agents().is_empty()
     })

@@ -5,7 +5,8 @@ use std::time::Duration;
 use opamp_proto::server::ConfigOffer;
 use opamp_proto::wire::{self, AgentToServer, ServerErrorResponseType as Kind, ServerToAgent};
 use opamp_server::Disconnect;
-use testkit::raw::{Connection, frame, soon};
+use testkit::raw::{Connection, frame};
+use testkit::soon;
 
 use crate::application::{Heard, World, bare, full, impatient, uid};
 

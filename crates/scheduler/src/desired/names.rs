@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use host_proto::desired::{DnsPolicy, DnsRecord, DnsValue, RecordType};
-use model::hosting::{Phase, Replica};
+use model::hosting::{Phase, ProjectWorld, Replica};
 
 use crate::judge::takes_traffic;
-use crate::world::ProjectWorld;
 
 pub(super) fn add(project: &ProjectWorld, running: &[&Replica], records: &mut Vec<DnsRecord>) {
     let mut names: BTreeMap<String, Vec<DnsValue>> = BTreeMap::new();

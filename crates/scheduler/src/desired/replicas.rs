@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use host_proto::desired as wire;
 use host_proto::id::FileId;
 use host_proto::secret::Secret;
-use model::hosting::{FileKind, Host, Release, Replica, Service};
+use model::hosting::{FileKind, Host, ProjectWorld, Release, Replica, Service};
 use model::service::{Check, FileAccess, HostAddress, MountSource, Order, Pull, Restart, Scale, ServiceSpec};
 
 use crate::hash::spec_hash;
-use crate::world::ProjectWorld;
 
 /// A replica, and the files that it sees.
 pub(super) struct Built {

@@ -3,27 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use host_proto::desired::{DesiredState, Protocol, Removals, Route, RouteKind, Upstream};
+use host_proto::desired::{DesiredState, Removals, Route, RouteKind, Upstream};
 use host_proto::id::RouteId;
-use model::hosting::{Host, Phase, Replica, Service};
-use model::service::Port;
+use model::hosting::{Host, Phase, ProjectWorld, Replica, Service};
+use model::service::{Port, Protocol};
 
 use crate::hash::route_id;
 use crate::judge::takes_traffic;
-use crate::world::ProjectWorld;
 
 /// The identifier of a port of a service.
 pub fn route_of(service: &Service, port: &Port) -> Option<RouteId> {
     let ip = port.host_ip.map(|ip| ip.to_string()).unwrap_or_default();
     route_id(service.id.as_str(), port.host, port.protocol.as_str(), &ip)
-}
-
-/// The protocol on the wire.
-pub(crate) fn protocol(protocol: model::service::Protocol) -> Protocol {
-    match protocol {
-        model::service::Protocol::Tcp => Protocol::Tcp,
-        model::service::Protocol::Udp => Protocol::Udp,
-    }
 }
 
 pub(super) fn add(project: &ProjectWorld, host: &Host, state: &mut DesiredState, removals: &mut Removals) {
@@ -44,7 +35,7 @@ pub(super) fn add(project: &ProjectWorld, host: &Host, state: &mut DesiredState,
             let upstreams = upstreams(project, &here, port);
             state.routes.push(Route {
                 id,
-                kind: match protocol(port.protocol) {
+                kind: match port.protocol {
                     Protocol::Tcp => RouteKind::Tcp,
                     Protocol::Udp => RouteKind::Udp,
                 },

@@ -4,11 +4,11 @@
 use host_proto::desired::Section;
 use host_proto::report::ItemState;
 use model::UnixMillis;
-use model::hosting::{Deployment, DeploymentItem, DeploymentState, ItemOutcome, Phase};
+use model::hosting::{Deployment, DeploymentItem, DeploymentState, ItemOutcome, Phase, ProjectWorld};
 
 use super::{Change, Failures, Step};
 use crate::judge::GIVE_UP_MS;
-use crate::world::{HostView, ProjectWorld, age_ms};
+use crate::world::{HostView, age_ms};
 
 /// Services of the deployment whose ports cannot be opened.
 pub(super) fn failures(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis) -> Failures {

@@ -10,13 +10,13 @@ use host_proto::report::{HealthState, ReplicaReport, ReplicaState};
 use model::UnixMillis;
 use model::hosting::{
     Address, Deployment, DeploymentId, DeploymentItem, DeploymentState, Host, HostMode, ItemOutcome,
-    NetworkPlace, Phase, Project, Release, Replica, Service,
+    NetworkPlace, Phase, Project, ProjectWorld, Release, Replica, Service,
 };
 use model::service::{
     Check, Condition, ContainerSpec, Dependency, FORMAT, Health, NetworkSpec, Order, Placement, Port,
     Protocol, Scale, ServiceSpec, Update,
 };
-use scheduler::{Change, HostView, HostWorld, ProjectWorld, desired_state, step};
+use scheduler::{Change, HostView, HostWorld, desired_state, step};
 
 /// What becomes of containers of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use host_proto::id::HostId;
+use host_proto::join::JoinError;
 use host_proto::message::Facts;
-use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, JoinTokenState, Subnet};
+use host_proto::server::join::{JoinVerdict, Machine, TokenRecord, decide};
+use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, Subnet};
 use model::{Labels, TokenHash, UnixMillis};
 use rusqlite::{Connection, Row};
 use serde_json::json;
@@ -145,58 +147,69 @@ fn try_join(db: &mut Db<'_>, attempt: &JoinAttempt, entry: &AuditEntry) -> Resul
     let sql = format!("SELECT {COLUMNS} FROM join_token WHERE sha256 = ?1");
     let found = json::first(&mut db.conn.prepare_cached(&sql)?, [attempt.token.0], token)?;
     let Some(token) = found else { return Ok(Joined::Invalid) };
-    match token.state(attempt.now) {
-        JoinTokenState::Revoked => return Ok(Joined::Invalid),
-        JoinTokenState::Expired => return Ok(Joined::Expired),
-        JoinTokenState::Used if attempt.now >= token.expires_at => return Ok(Joined::Expired),
-        JoinTokenState::Used => return repeat(db, attempt, entry, &token),
-        JoinTokenState::Waiting => {}
-    }
-    let taken = "SELECT id FROM host WHERE (machine_id = ?1 OR wg_public_key = ?2) AND id IS NOT ?3";
-    let row = (&attempt.machine_id, &attempt.wg_public_key, token.for_host.as_ref().map(HostId::as_str));
-    let other = json::first(&mut db.conn.prepare_cached(taken)?, row, |row| json::parsed(row, 0, "host id"))?;
-    if let Some(other) = other {
-        return Ok(Joined::Duplicate(other));
-    }
-    let host = match &token.for_host {
-        Some(id) => take_place(db, attempt, id)?,
-        None => match new_host(db.conn, attempt, &token)? {
+    let used_by = used_by(db.conn, &token)?;
+    let record = TokenRecord {
+        // The token of a host that was removed joins nobody else.
+        revoked: token.revoked_at.is_some() || token.used.is_some() && used_by.is_none(),
+        expired: attempt.now >= token.expires_at,
+        for_host: token.for_host.clone(),
+        used_by,
+    };
+    let others = same_machine_or_key(db.conn, attempt)?;
+    let (host, again) = match decide(&record, &attempt.machine_id, &attempt.wg_public_key, &others) {
+        JoinVerdict::Create => match new_host(db.conn, attempt, &token)? {
             Some(host) => {
                 hosts::insert(db.conn, &host)?;
-                host
+                (host, false)
             }
             None => return Ok(Joined::Full),
         },
+        JoinVerdict::Rejoin(id) => (take_place(db, attempt, &id)?, false),
+        JoinVerdict::Repeat(id) => (repeat(db.conn, attempt, &id)?, true),
+        JoinVerdict::Refuse { error: JoinError::JoinTokenExpired, .. } => return Ok(Joined::Expired),
+        JoinVerdict::Refuse { error: JoinError::DuplicateHost, existing: Some(id) } => {
+            return Ok(Joined::Duplicate(id));
+        }
+        JoinVerdict::Refuse { .. } => return Ok(Joined::Invalid),
     };
-    let used = (token.id.0, attempt.now.0, host.id.as_str());
-    db.conn.execute("UPDATE join_token SET used_at = ?2, used_by = ?3 WHERE id = ?1", used)?;
-    give_token(db, attempt, &host.id)?;
-    let told = hosts::told(&host);
-    audit::record(db, &entry.about(format!("host/{}", host.name)).with(None, Some(told)))?;
-    Ok(Joined::Host { host: Box::new(host), again: false })
-}
-
-/// The same machine with the same key asks again, since its answer got lost: it gets another token (JOIN-8).
-fn repeat(
-    db: &mut Db<'_>,
-    attempt: &JoinAttempt,
-    entry: &AuditEntry,
-    token: &JoinToken,
-) -> Result<Joined, StoreError> {
-    let Some((_, id)) = &token.used else { return Ok(Joined::Invalid) };
-    let Some(host) = hosts::by_id(db.conn, id)? else { return Ok(Joined::Invalid) };
-    let same = host.machine_id == attempt.machine_id
-        && host.wg_public_key == attempt.wg_public_key
-        && host.instance_id == attempt.instance_id;
-    if !same {
-        return Ok(Joined::Duplicate(host.id));
+    if !again {
+        let used = (token.id.0, attempt.now.0, host.id.as_str());
+        db.conn.execute("UPDATE join_token SET used_at = ?2, used_by = ?3 WHERE id = ?1", used)?;
     }
     give_token(db, attempt, &host.id)?;
-    audit::record(
-        db,
-        &entry.about(format!("host/{}", host.name)).with(None, Some(json!({ "again": true }))),
-    )?;
-    Ok(Joined::Host { host: Box::new(host), again: true })
+    let told = if again { json!({ "again": true }) } else { hosts::told(&host) };
+    audit::record(db, &entry.about(format!("host/{}", host.name)).with(None, Some(told)))?;
+    Ok(Joined::Host { host: Box::new(host), again })
+}
+
+/// The host that used a token, while it is one.
+fn used_by(conn: &Connection, token: &JoinToken) -> Result<Option<Machine>, StoreError> {
+    let Some((_, id)) = &token.used else { return Ok(None) };
+    let sql = format!("{MACHINE} WHERE id = ?1");
+    json::first(&mut conn.prepare_cached(&sql)?, [id.as_str()], machine)
+}
+
+fn same_machine_or_key(conn: &Connection, attempt: &JoinAttempt) -> Result<Vec<Machine>, StoreError> {
+    let sql = format!("{MACHINE} WHERE machine_id = ?1 OR wg_public_key = ?2");
+    let row = (&attempt.machine_id, &attempt.wg_public_key);
+    json::rows(&mut conn.prepare_cached(&sql)?, row, machine)
+}
+
+const MACHINE: &str = "SELECT id, machine_id, wg_public_key FROM host";
+
+fn machine(row: &Row<'_>) -> Result<Machine, StoreError> {
+    Ok(Machine {
+        host: json::parsed(row, 0, "host id")?,
+        machine_id: row.get(1)?,
+        wg_public_key: row.get(2)?,
+    })
+}
+
+/// The same machine with the same key, whose answer got lost (JOIN-8).
+fn repeat(conn: &Connection, attempt: &JoinAttempt, id: &HostId) -> Result<Host, StoreError> {
+    let sql = "UPDATE host SET instance_id = ?2 WHERE id = ?1";
+    conn.execute(sql, (id.as_str(), &attempt.instance_id))?;
+    hosts::by_id(conn, id)?.ok_or(StoreError::Missing("host"))
 }
 
 /// A machine that was made anew takes the place of a host: the identifier, the mesh address and what runs there stay.

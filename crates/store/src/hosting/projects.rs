@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use host_proto::id::{FileId, HostId, NetworkId, ProjectId, ReleaseId, ReplicaId, ServiceId};
 use model::hosting::{
     Deployment, DeploymentId, DeploymentItem, DeploymentState, FileKind, ItemOutcome, NetworkPlace, Phase,
-    Project, Release, Replica, Service, VolumePlace,
+    Project, ProjectWorld, Release, Replica, Service, VolumePlace,
 };
 use model::service::ServiceSpec;
 use rusqlite::{Connection, Row};
@@ -14,25 +14,6 @@ use super::json;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::value::{millis, optional_millis, unsigned};
-
-/// Everything of a project that decisions look at.
-#[derive(Debug, Clone)]
-pub struct ProjectRows {
-    /// The project.
-    pub project: Project,
-    /// Its services, by name.
-    pub services: Vec<Service>,
-    /// Releases that are current, on their way or run.
-    pub releases: BTreeMap<ReleaseId, Release>,
-    /// Its replicas.
-    pub replicas: Vec<Replica>,
-    /// The places of its networks.
-    pub networks: Vec<NetworkPlace>,
-    /// The places of its volumes.
-    pub volumes: Vec<VolumePlace>,
-    /// The deployment that is not over.
-    pub deployment: Option<Deployment>,
-}
 
 /// A port that a service has on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +39,7 @@ impl Store {
     }
 
     /// The project of a name or identifier with all that belongs to it.
-    pub async fn project(&self, key: impl Into<String>) -> Result<Option<ProjectRows>, StoreError> {
+    pub async fn project(&self, key: impl Into<String>) -> Result<Option<ProjectWorld>, StoreError> {
         let key = key.into();
         self.read(move |reader| rows_of(&reader.conn, &key)).await
     }
@@ -73,7 +54,7 @@ impl Store {
     }
 
     /// Projects that have something on a host.
-    pub async fn projects_on(&self, host: HostId) -> Result<Vec<ProjectRows>, StoreError> {
+    pub async fn projects_on(&self, host: HostId) -> Result<Vec<ProjectWorld>, StoreError> {
         self.read(move |reader| {
             let sql = "SELECT project_id FROM replica WHERE host_id = ?1
                        UNION SELECT project_id FROM network_place WHERE host_id = ?1
@@ -188,7 +169,7 @@ const REPLICA: &str =
     "id, service_id, release_id, host_id, number, phase, phase_since, addresses, created_at, report,
     reported_since";
 
-pub(super) fn rows_of(conn: &Connection, key: &str) -> Result<Option<ProjectRows>, StoreError> {
+pub(super) fn rows_of(conn: &Connection, key: &str) -> Result<Option<ProjectWorld>, StoreError> {
     let sql =
         "SELECT id, name, networks, volumes, created_at, version FROM project WHERE id = ?1 OR name = ?1";
     let Some(project) = json::first(&mut conn.prepare_cached(sql)?, [key], project)? else { return Ok(None) };
@@ -221,7 +202,7 @@ pub(super) fn rows_of(conn: &Connection, key: &str) -> Result<Option<ProjectRows
             releases.insert(id.clone(), release);
         }
     }
-    Ok(Some(ProjectRows { project, services, releases, replicas, networks, volumes, deployment }))
+    Ok(Some(ProjectWorld { project, services, releases, replicas, networks, volumes, deployment }))
 }
 
 fn with_items(conn: &Connection, mut deployment: Deployment) -> Result<Deployment, StoreError> {

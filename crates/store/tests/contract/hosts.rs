@@ -98,6 +98,18 @@ async fn join_9_revoked_and_late_tokens_and_machines_that_are_hosts_already_do_n
 }
 
 #[tokio::test]
+async fn join_9_a_used_token_of_a_removed_host_joins_nobody() {
+    let world = open().await;
+    token(&world.store, "t").await;
+    world.store.join(attempt("t", "m1", 1), entry()).await.unwrap();
+    world.store.remove_host(id(1), entry()).await.unwrap();
+    for machine in ["m1", "m2"] {
+        assert_eq!(world.store.join(attempt("t", machine, 2), entry()).await.unwrap(), Joined::Invalid);
+    }
+    assert!(world.store.hosts().await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn token_2_the_old_token_works_until_its_grace_is_over() {
     let world = open().await;
     token(&world.store, "t").await;

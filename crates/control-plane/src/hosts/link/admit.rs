@@ -80,7 +80,7 @@ impl Connection {
 
     async fn admit(&mut self, hello: &Hello) -> Result<(), StoreError> {
         let (services, at) = (self.services.clone(), clock::now());
-        let secret = Secret::new(hex::encode(random_bytes()?));
+        let secret = Secret::new(hex::encode(random::<32>()?));
         let shown = hello.identity.session_secret_prev.as_ref();
         let ratchet: Ratchet = self.arrival.link.ratchet.advance(shown, &secret);
         let session = HostSession {
@@ -126,14 +126,6 @@ impl Connection {
 /// The clock that all connections of this server share.
 fn wall(connection: &Connection) -> Moment {
     Moment(u64::try_from(connection.services.live.uptime().as_millis()).unwrap_or(u64::MAX))
-}
-
-fn random_bytes() -> Result<[u8; 32], StoreError> {
-    crate::random::bytes().map_err(|source| StoreError::File {
-        action: "get random bytes from",
-        path: "/dev/urandom".into(),
-        source,
-    })
 }
 
 /// What an operator reads.

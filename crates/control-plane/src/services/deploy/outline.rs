@@ -1,13 +1,12 @@
 //! What a deployment would do, worked out from what is wished and what is there.
 
-use model::hosting::{Phase, Project, Release, Service};
+use model::hosting::{Phase, Project, ProjectWorld, Release, Service};
 use model::service::Order;
-use scheduler::{HostView, ProjectWorld, place, words};
-use store::{ProjectRows, StoreError};
+use scheduler::{HostView, place, words};
+use store::StoreError;
 
 use super::{DeployError, Files, Services, Wish, files_of, in_order, new_project, new_release, new_service};
 use crate::clock;
-use crate::services::views;
 
 /// What a deployment would do.
 #[derive(Debug, Clone)]
@@ -89,7 +88,7 @@ impl Services {
     /// Works out what a wish means for a project. A service that the files no longer name goes.
     pub(super) async fn outline(
         &self,
-        rows: Option<ProjectRows>,
+        rows: Option<ProjectWorld>,
         name: &str,
         wish: &Wish,
         files: &Files,
@@ -100,7 +99,7 @@ impl Services {
         project.networks.clone_from(&wish.compose.networks);
         project.volumes.clone_from(&wish.compose.volumes);
         let hosts = self.host_views(Some(&project.id)).await?;
-        let world = views::world(ProjectRows { project: project.clone(), ..rows });
+        let world = ProjectWorld { project: project.clone(), ..rows };
         let mut planned = Vec::new();
         for wished in in_order(&wish.compose.services) {
             planned.push(planned_service(&world, wished, files, wish.force)?);

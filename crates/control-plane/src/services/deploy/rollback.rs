@@ -1,14 +1,12 @@
 //! Deployments that need no files: back to an older release, to another number of replicas, and away.
 
-use model::hosting::{Deployment, Project, Release, Service};
+use model::hosting::{Deployment, Project, ProjectWorld, Release, Service};
 use model::service::{MAX_REPLICAS, Scale, ServiceSpec};
-use scheduler::ProjectWorld;
-use store::{AuditEntry, Expected, ProjectRows, ProjectWrite};
+use store::{AuditEntry, Expected, ProjectWrite};
 
 use super::outline::compared;
 use super::{Change, DeployError, Outline, Planned, Services, new_release};
 use crate::clock;
-use crate::services::views;
 
 impl Services {
     /// What going to an older release would do; if none is named, the last one before the current one that worked.
@@ -81,9 +79,8 @@ impl Services {
         project: &str,
         service: Option<&str>,
     ) -> Result<Outline, DeployError> {
-        let rows = self.store.project(project).await?;
-        let rows = rows.ok_or_else(|| DeployError::Unknown(format!("there is no project {project}")))?;
-        let world = views::world(rows);
+        let found = self.store.project(project).await?;
+        let world = found.ok_or_else(|| DeployError::Unknown(format!("there is no project {project}")))?;
         if let Some(name) = service {
             world.service(name).ok_or_else(|| no_service(project, name))?;
         }
@@ -113,23 +110,22 @@ impl Services {
     /// Marks the volumes of a project to go with all that is in them, once nothing uses them any more.
     pub(crate) async fn doom_volumes(
         &self,
-        rows: &ProjectRows,
+        world: &ProjectWorld,
         entry: &AuditEntry,
     ) -> Result<(), DeployError> {
-        let doomed: Vec<_> = rows.volumes.iter().map(|it| ProjectWrite::Doom(it.id.clone())).collect();
+        let doomed: Vec<_> = world.volumes.iter().map(|it| ProjectWrite::Doom(it.id.clone())).collect();
         if doomed.is_empty() {
             return Ok(());
         }
-        let names: Vec<&str> = rows.volumes.iter().map(|it| it.spec.name.as_str()).collect();
-        tracing::warn!(user = %entry.actor.name, "the volumes {} of {} are to go", names.join(", "), rows.project.name);
-        self.store.write_steps(rows.project.id.clone(), Expected::Any, doomed, clock::now()).await?;
-        rows.volumes.iter().for_each(|it| self.live.state_changed(&it.host_id));
+        let names: Vec<&str> = world.volumes.iter().map(|it| it.spec.name.as_str()).collect();
+        tracing::warn!(user = %entry.actor.name, "the volumes {} of {} are to go", names.join(", "), world.project.name);
+        self.store.write_steps(world.project.id.clone(), Expected::Any, doomed, clock::now()).await?;
+        world.volumes.iter().for_each(|it| self.live.state_changed(&it.host_id));
         Ok(())
     }
 
     async fn find(&self, project: &str, service: &str) -> Result<(ProjectWorld, Service), DeployError> {
-        let rows = self.store.project(project).await?.ok_or_else(|| no_service(project, service))?;
-        let world = views::world(rows);
+        let world = self.store.project(project).await?.ok_or_else(|| no_service(project, service))?;
         let found = world.service(service).cloned().ok_or_else(|| no_service(project, service))?;
         Ok((world, found))
     }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use host_proto::desired::{Route, RouteKind, Upstream};
 use tempfile::TempDir;
+use testkit::until_async;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::oneshot;
@@ -49,12 +50,7 @@ async fn start(config: Config) -> Running {
         let _ = ended.await;
     }));
     let client = Client::new(&socket);
-    let up = async {
-        while client.status().await.is_err() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(SOON, up).await.unwrap();
+    until_async("it is up", async || client.status().await.is_ok()).await;
     Running { folder, client, end, task }
 }
 
@@ -82,12 +78,8 @@ async fn a_taken_port_is_told_and_tried_again_without_being_asked() {
     let status = running.client.status().await.unwrap();
     assert_eq!(status.items[0].error.as_deref(), Some("address already in use"));
     drop(foreign);
-    let free = async {
-        while running.client.status().await.unwrap().items[0].error.is_some() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(SOON, free).await.unwrap();
+    let free = async || running.client.status().await.unwrap().items[0].error.is_none();
+    until_async("the port is opened", free).await;
 }
 
 #[tokio::test]
@@ -120,12 +112,7 @@ async fn told_to_end_it_closes_its_ports_and_lets_connections_end() {
     let mut client = TcpStream::connect(address).await.unwrap();
     let (mut replica, _) = upstream.accept().await.unwrap();
     running.end.send(()).unwrap();
-    let closed = async {
-        while TcpStream::connect(address).await.is_ok() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(SOON, closed).await.unwrap();
+    until_async("the port is closed", async || TcpStream::connect(address).await.is_err()).await;
     assert!(!running.task.is_finished(), "it waits for what goes on");
     replica.write_all(b"x").await.unwrap();
     assert_eq!(client.read_u8().await.unwrap(), b'x');
