@@ -11,8 +11,10 @@ export const KEYS = [
   { keys: 'g a', does: 'go to the agents' },
   { keys: 'g c', does: 'go to the configurations' },
   { keys: 'g r', does: 'go to the assignments and their rollouts' },
+  { keys: 'g h', does: 'go to the hosts' },
+  { keys: 'g s', does: 'go to the services' },
   { keys: 'g y', does: 'go to the activity' },
-  { keys: 'g s', does: 'go to the settings' },
+  { keys: 'g t', does: 'go to the settings' },
   { keys: 'g n', does: 'how to connect an agent' },
   { keys: 'Esc', does: 'close, clear the search, or go one level up' },
   { keys: '?', does: 'this list' },
@@ -27,7 +29,9 @@ const SINGLE: Record<string, KeyAction> = {
   Home: 'first',
   End: 'last',
 };
-const AFTER_G: Record<string, KeyAction> = { o: '/', a: '/agents', c: '/configs', r: '/assignments', y: '/activity', s: '/settings', n: '/connect' };
+const AFTER_G: Record<string, KeyAction> = {
+  o: '/', a: '/agents', c: '/configs', r: '/assignments', h: '/hosts', s: '/services', y: '/activity', t: '/settings', n: '/connect',
+};
 /** A sequence that is not finished in this time is forgotten. */
 const SEQUENCE_MS = 5000;
 

@@ -3,10 +3,10 @@
 import { api, ApiError, type Api } from './api';
 import { readEvents, type StreamEvent } from './events';
 
-/** Which things changed (agents by uid, assignments by id, configurations by name); null means "anything may have". */
+/** Which things changed (agents by uid; assignments and hosts by id; configurations and projects by name); null means "anything may have". */
 export type Listener = (ids: string[] | null) => void;
 /** What a hint can be about, with the field of its data that names the things. */
-const FIELDS = { agents: 'uids', assignments: 'ids', configs: 'names' };
+const FIELDS = { agents: 'uids', assignments: 'ids', configs: 'names', hosts: 'names', projects: 'names' };
 export type Topic = keyof typeof FIELDS;
 
 /** The server sends a comment each 15 s; three missing ones mean that the stream is dead. */

@@ -39,6 +39,16 @@ test('a lost stream is shown, heals with the last id, and makes pages read again
   live.stop();
 });
 
+test('hints about hosts and projects reach those who asked for them, and nobody else', async () => {
+  const hints = 'event: hosts\ndata: {"names":["hst_1"]}\n\nevent: projects\ndata: {"names":["shop"]}\n\n';
+  const live = new Live({ events: async () => streamOf(hints) } as unknown as Api);
+  const told: [string, string[] | null][] = [];
+  for (const topic of ['agents', 'hosts', 'projects'] as const) live.listen((ids) => told.push([topic, ids]), topic);
+  live.start();
+  await vi.waitFor(() => expect(told).toEqual([['hosts', ['hst_1']], ['projects', ['shop']]]));
+  live.stop();
+});
+
 test('a refused session ends the stream instead of asking for ever', async () => {
   const events = vi.fn(async () => {
     throw new ApiError(401, 'not signed in', 'no session');

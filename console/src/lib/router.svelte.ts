@@ -2,10 +2,13 @@
 
 export type Route =
   | { page: 'overview' | 'agents' | 'configs' | 'new-config' | 'assignments' | 'new-assignment' | 'activity' | 'settings' | 'connect' | 'missing' }
+  | { page: 'hosts' | 'add-host' | 'services' | 'logs' }
   | { page: 'agent'; uid: string }
   | { page: 'config' | 'edit'; name: string }
   | { page: 'revision'; name: string; number: number }
-  | { page: 'assignment'; id: string };
+  | { page: 'assignment' | 'deployment'; id: string }
+  | { page: 'host'; host: string }
+  | { page: 'service'; project: string; service: string };
 
 class Router {
   path = $state(window.location.pathname);
@@ -37,6 +40,9 @@ const PLAIN: Record<string, Route> = {
   'new-config': { page: 'new-config' },
   assignments: { page: 'assignments' },
   'new-assignment': { page: 'new-assignment' },
+  hosts: { page: 'hosts' },
+  services: { page: 'services' },
+  logs: { page: 'logs' },
   activity: { page: 'activity' },
   settings: { page: 'settings' },
   connect: { page: 'connect' },
@@ -50,7 +56,10 @@ export function routeOf(path: string): Route {
   if (!second) return PLAIN[first] ?? { page: 'missing' };
   if (first === 'configs' && third === 'revisions' && /^\d{1,9}$/.test(fourth ?? '')) return { page: 'revision', name: second, number: Number(fourth) };
   if (first === 'configs' && third === 'edit' && fourth === undefined) return { page: 'edit', name: second };
+  if (first === 'services' && third && fourth === undefined) return { page: 'service', project: second, service: third };
   if (third !== undefined) return { page: 'missing' };
+  if (first === 'hosts') return second === 'add' ? { page: 'add-host' } : { page: 'host', host: second };
+  if (first === 'deployments') return { page: 'deployment', id: second };
   if (first === 'agents') return { page: 'agent', uid: second };
   if (first === 'configs') return { page: 'config', name: second };
   return first === 'assignments' ? { page: 'assignment', id: second } : { page: 'missing' };
@@ -60,6 +69,8 @@ export function routeOf(path: string): Route {
 export function parentOf(route: Route): string | null {
   if (route.page === 'agent') return '/agents';
   if (route.page === 'config') return '/configs';
+  if (route.page === 'host') return '/hosts';
+  if (route.page === 'service') return '/services';
   if (route.page === 'revision') return configHref(route.name);
   return route.page === 'assignment' ? '/assignments' : null;
 }
@@ -71,6 +82,15 @@ export function configHref(name: string, revision?: number | null): string {
 
 export function assignmentHref(id: string): string {
   return `/assignments/${encodeURIComponent(id)}`;
+}
+
+/** A host that is called as the page that adds one has its own page under its id. */
+export function hostHref(host: { id: string; name: string }): string {
+  return `/hosts/${encodeURIComponent(host.name === 'add' ? host.id : host.name)}`;
+}
+
+export function serviceHref(project: string, service: string): string {
+  return `/services/${encodeURIComponent(project)}/${encodeURIComponent(service)}`;
 }
 
 export function agentHref(uid: string): string {

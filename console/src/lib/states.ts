@@ -59,7 +59,23 @@ const OUTCOME: Record<string, Mark> = {
   waiting: { word: 'waiting', shape: 'dash', tone: 'idle', means: 'waits for its batch' },
 };
 
-const ALL = { agent: AGENT, health: HEALTH, config: CONFIG, assignment: ASSIGNMENT, outcome: OUTCOME };
+const HOST: Record<string, Mark> = {
+  online: { word: 'online', shape: 'disc', tone: 'ok', means: 'is connected' },
+  offline: { word: 'offline', shape: 'ring', tone: 'bad', means: 'is not connected; its containers run on as they were' },
+  cordoned: { word: 'cordoned', shape: 'barred', tone: 'warn', means: 'keeps what it has and gets nothing new' },
+  adopting: { word: 'adopting', shape: 'half', tone: 'warn', means: 'removes nothing since the server was restored, until somebody ends that' },
+};
+
+const REPLICA: Record<string, Mark> = {
+  starting: { word: 'starting', shape: 'arrow', tone: 'info', means: 'is made or does not work yet' },
+  healthy: { word: 'healthy', shape: 'check', tone: 'ok', means: 'works' },
+  unhealthy: { word: 'unhealthy', shape: 'cross', tone: 'bad', means: 'runs, and its health check fails' },
+  stopped: { word: 'stopped', shape: 'ring', tone: 'idle', means: 'has ended or is taken away' },
+  failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'ends again and again, or could not be made' },
+  stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its host is away' },
+};
+
+const ALL = { agent: AGENT, health: HEALTH, config: CONFIG, assignment: ASSIGNMENT, outcome: OUTCOME, host: HOST, replica: REPLICA };
 /** The words for where agents stand with their configuration, as filters offer them. */
 export const CONFIG_STATES = Object.keys(CONFIG);
 export type MarkKind = keyof typeof ALL;

@@ -5,7 +5,7 @@ import type { AgentSummary } from './api';
 import { apiQuery, isSelectorOnly, listCommand, nextSort, pageHref, readQuery, withFilter } from './agent-query';
 import { abilities, isCollectorExtension } from './capabilities';
 import { KeyReader } from './keys';
-import { parentOf, routeOf } from './router.svelte';
+import { hostHref, parentOf, routeOf } from './router.svelte';
 import { agentSentence, configSentence, fleetSentence, listSentence } from './sentence';
 import { shellQuote } from './shell';
 import { guides, placeOf } from './snippets';
@@ -93,6 +93,15 @@ test('addresses of configurations and assignments lead to their pages, and Esc o
   expect(['/agents/a', '/configs/web', '/configs/web/edit', '/configs/web/revisions/3', '/agents'].map((path) => parentOf(routeOf(path)))).toEqual(['/agents', '/configs', null, '/configs/web', null]);
 });
 
+test('addresses of hosts and of what runs on them lead to their pages, and Esc one level up', () => {
+  expect(['/hosts', '/hosts/one', '/hosts/add', '/hosts/a/b', '/services', '/services/shop/web', '/services/shop', '/services/shop/web/x', '/deployments/7', '/logs'].map(routeOf)).toEqual([
+    { page: 'hosts' }, { page: 'host', host: 'one' }, { page: 'add-host' }, { page: 'missing' }, { page: 'services' }, { page: 'service', project: 'shop', service: 'web' },
+    { page: 'missing' }, { page: 'missing' }, { page: 'deployment', id: '7' }, { page: 'logs' },
+  ]);
+  expect(['/hosts/one', '/services/shop/web', '/hosts/add'].map((path) => parentOf(routeOf(path)))).toEqual(['/hosts', '/services', null]);
+  expect([hostHref({ id: 'hst_1', name: 'one' }), hostHref({ id: 'hst_1', name: 'add' })]).toEqual(['/hosts/one', '/hosts/hst_1']);
+});
+
 test('states keep their words, and each has a shape of its own', () => {
   const marks = ['connected', 'silent', 'disconnected', 'pending approval'].map((word) => markOf('agent', word));
   expect(marks.map((mark) => mark.word)).toEqual(['connected', 'silent', 'disconnected', 'pending approval']);
@@ -102,7 +111,7 @@ test('states keep their words, and each has a shape of its own', () => {
   const silentServer = { config: undefined } as unknown as Partial<AgentSummary>;
   expect(configWord(summary({ ...silentServer, capabilities: [] }))).toBe('not configurable');
   expect(configWord(summary({ config: { ...summary().config, state: 'drifted' } }))).toBe('drifted');
-  for (const kind of ['config', 'assignment'] as const) expect(markOf(kind, 'made up').tone).toBe('idle');
+  for (const kind of ['config', 'assignment', 'host', 'replica'] as const) expect(markOf(kind, 'made up').tone).toBe('idle');
   expect(CONFIG_STATES.toSorted()).toEqual(['applying', 'drifted', 'failed', 'in sync', 'not configurable', 'offered', 'unmanaged']);
 });
 
