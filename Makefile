@@ -50,7 +50,7 @@ interop: ## the tests with other makers' agents and servers (ARGS="word" runs on
 lab: ## the tests on several hosts with their own Docker engines, as root (ARGS="word" as above)
 	@tools/bootstrap lab
 	@tests/lab/build
-	@cargo build --package muster
+	@cargo build --workspace --bin muster --test engine
 	@MUSTER_BIN=$(TARGET)/debug/muster tests/lab/run $(ARGS)
 
 bench: ## measure memory and CPU per agent, beside a stateless server on opamp-go

@@ -170,6 +170,22 @@ def test_req_3_logs_stream_as_they_are_made(world):
     ground.foreign.untouched()
 
 
+@on_each_engine
+def test_r43_a_project_is_removed_and_its_volumes_only_when_that_is_said(world, engine):
+    ground = OneHost(world, engine)
+    ground.shop()
+    ours = lambda: [v["Name"] for v in ground.host.engine.volumes() if "muster.volume" in (v["Labels"] or {})]
+    equal(len(ours()), 1, "volumes of the shop")
+    said = ground.plane.must("projects", "rm", "shop", "--yes")
+    check("its volumes stay: data" in said, f"it says what stays: {said}")
+    equal((ground.ours("shop", running=False), len(ours())), ([], 1), "containers and volumes that are left")
+    said = ground.plane.must("projects", "rm", "shop", "--volumes", "--yes")
+    check("is removed" in said, f"it says so: {said}")
+    equal(ours(), [], "volumes of the shop")
+    equal(ground.plane.table("projects", "list"), [], "projects")
+    ground.foreign.untouched()
+
+
 def test_state_8_a_volume_of_somebody_else_is_not_taken_for_ours(world):
     ground = OneHost(world)
     host = ground.host

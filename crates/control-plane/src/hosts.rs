@@ -14,7 +14,8 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use host_proto::id::HostId;
+use host_proto::desired::{DesiredState, Volume, VolumeState};
+use host_proto::id::{HostId, VolumeId};
 use host_proto::message::{Facts, Hello, Metrics, ToAgent};
 use host_proto::report::{ItemResult, Outcome, ReplicaReport};
 use host_proto::server::Admission;
@@ -80,6 +81,8 @@ struct Known {
     outcome: Option<Outcome>,
     applied: u64,
     sent: u64,
+    /// The volumes that the state which was sent last deletes.
+    deleting: Deleting,
     foreign_ports: BTreeSet<u16>,
     unknown: usize,
     metrics: Option<Metrics>,
@@ -88,6 +91,14 @@ struct Known {
     degraded: bool,
     alerts: Vec<String>,
     reports: BTreeMap<String, ReplicaReport>,
+}
+
+/// What a state asks a host to delete.
+#[derive(Debug, Default, Clone)]
+struct Deleting {
+    epoch: String,
+    generation: u64,
+    volumes: Vec<VolumeId>,
 }
 
 /// A host as others see it now.
@@ -171,6 +182,20 @@ impl LiveHosts {
             // A queue that is full of errands has one that looks at the state already, or the connection is about to end.
             (Err(_), ()) => false,
         })
+    }
+
+    /// A state is on its way to a host.
+    fn sends(&self, id: &HostId, state: &DesiredState) {
+        let goes = |volume: &&Volume| volume.state == VolumeState::Delete;
+        let deleting = Deleting {
+            epoch: state.epoch.clone(),
+            generation: state.generation,
+            volumes: state.volumes.iter().filter(goes).map(|volume| volume.id.clone()).collect(),
+        };
+        self.with(id, |entry| {
+            entry.known.sent = state.generation;
+            entry.known.deleting = deleting;
+        });
     }
 
     /// Changes what is known of a host.

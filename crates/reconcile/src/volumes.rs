@@ -39,14 +39,17 @@ fn named(volume: &Volume) -> (Item, String) {
 
 /// Plans the deletions that the state asks for.
 pub(crate) fn delete(planner: &mut Planner<'_>) {
-    let Seen::Known(listed) = &planner.actual.volumes else { return };
-    let there: Vec<(&Volume, &String)> = planner
-        .desired
-        .volumes
-        .iter()
-        .filter(|volume| volume.state == VolumeState::Delete)
-        .filter_map(|volume| listed.ours.get(volume.id.as_str()).map(|name| (volume, name)))
-        .collect();
+    let doomed = planner.desired.volumes.iter().filter(|volume| volume.state == VolumeState::Delete);
+    let listed = match &planner.actual.volumes {
+        Seen::Known(listed) => listed,
+        // A volume of which nothing is said counts as gone.
+        Seen::Unknown(why) => {
+            doomed.map(named).for_each(|(item, title)| planner.hold(item, title, Why::Unknown(why.clone())));
+            return;
+        }
+    };
+    let there: Vec<(&Volume, &String)> =
+        doomed.filter_map(|volume| listed.ours.get(volume.id.as_str()).map(|name| (volume, name))).collect();
     let count = u32::try_from(there.len()).unwrap_or(u32::MAX);
     let over = count > planner.allowed.removals.volumes;
     if over && planner.removal_lock().is_none() {

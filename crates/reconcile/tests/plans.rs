@@ -364,6 +364,13 @@ fn r43_a_volume_goes_only_with_its_confirmation_and_when_nothing_uses_it() {
     let mut world = World::settled(desired);
     world.container("rep_1").volumes.insert("muster-data-1".to_owned());
     world.desired.volumes[0].state = VolumeState::Delete;
+    let listed = std::mem::replace(&mut world.actual.volumes, Seen::Unknown("the engine is busy".to_owned()));
+    check(
+        &world,
+        "not now:
+           ! volume muster-data-1: not known: the engine is busy",
+    );
+    world.actual.volumes = listed;
     let refused = "not now:
         ! volume muster-data-1: not removed, since the state announced fewer removals";
     check(&world, refused);

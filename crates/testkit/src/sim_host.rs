@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use host_proto::desired::{DesiredState, HealthCheck, ReplicaSpec};
+use host_proto::desired::{DesiredState, HealthCheck, ReplicaSpec, Section};
 use host_proto::id::ReplicaId;
 use host_proto::join::{CONNECT_PATH, JOIN_PATH, JoinAnswer, JoinRequest};
 use host_proto::message::{
     AgentBuild, DockerFacts, Facts, Foreign, Hello, Identity, LogLine, LogLines, LogStream, LogsResult, Pong,
-    ProtocolVersion, StateApplied, TokenRotated,
+    ProtocolVersion, SectionResult, StateApplied, TokenRotated,
 };
 use host_proto::report::{HealthState, ItemResult, Outcome, ReplicaReport, ReplicaState};
 use host_proto::{Frame, Secret, ToAgent, ToServer};
@@ -245,7 +245,7 @@ impl SimHost {
             generation: state.generation,
             result: if items.is_empty() { Outcome::Applied } else { Outcome::Partial },
             refused_reason: None,
-            sections: BTreeMap::new(),
+            sections: sections(&state, &items),
             items,
             replicas: replicas.values().cloned().collect(),
             removed,
@@ -256,6 +256,16 @@ impl SimHost {
         seen.states.push(state);
         applied
     }
+}
+
+/// How each section went: well, but for what items say.
+fn sections(state: &DesiredState, items: &[ItemResult]) -> BTreeMap<Section, SectionResult> {
+    let result = |section: &Section| SectionResult {
+        ok: !items.iter().any(|item| item.section == *section),
+        hash: state.section_hashes.get(section).cloned().unwrap_or_default(),
+        error: None,
+    };
+    Section::ALL.iter().map(|section| (*section, result(section))).collect()
 }
 
 /// What every replica has printed, whenever it is asked.

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use host_proto::id::HostId;
+use host_proto::desired::Section;
+use host_proto::id::{HostId, VolumeId};
 use host_proto::message::{Hello, HostLogsTail, Metrics, StateApplied};
 use host_proto::report::{ItemState, ReplicaReport, ReplicaState};
 use model::hosting::Phase;
@@ -85,6 +86,7 @@ impl Services {
                 self.look_at(project);
             }
         }
+        self.heard_deleted(id, applied).await?;
         self.heard_replicas(id, &applied.replicas).await?;
         if changed {
             // A port that cannot be opened decides about deployments.
@@ -93,6 +95,30 @@ impl Services {
             }
         }
         self.hub.hosts_changed([id.to_string()]);
+        Ok(())
+    }
+
+    /// The volumes that a state deletes are gone when the host applied that state and says nothing else of them.
+    async fn heard_deleted(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
+        let deleting = self.live.with(id, |entry| entry.known.deleting.clone());
+        let section = applied.sections.get(&Section::Volumes);
+        let is_answer = (&applied.epoch, applied.generation) == (&deleting.epoch, deleting.generation);
+        // Without a word about the section nothing is known of what became of it.
+        if !is_answer || section.is_none_or(|it| it.error.is_some()) {
+            return Ok(());
+        }
+        let still = |volume: &VolumeId| {
+            applied.items.iter().any(|it| it.section == Section::Volumes && it.id == volume.as_str())
+        };
+        let gone: Vec<_> = deleting.volumes.into_iter().filter(|volume| !still(volume)).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        tracing::info!(host = %id, "host {id} has deleted {} volumes, as it was told", gone.len());
+        for project in self.store.volumes_gone(id.clone(), gone).await? {
+            self.look_at(project);
+        }
+        self.live.state_changed(id);
         Ok(())
     }
 

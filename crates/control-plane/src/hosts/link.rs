@@ -248,8 +248,7 @@ impl Connection {
             return Ok(None);
         }
         state.generation = self.services.store.raise_generation(self.id.clone(), plan.above).await?;
-        let generation = state.generation;
-        self.services.live.with(&self.id, |entry| entry.known.sent = generation);
+        self.services.live.sends(&self.id, &state);
         Ok(Some(state))
     }
 

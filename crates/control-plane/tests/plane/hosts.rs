@@ -16,19 +16,19 @@ use tokio::task::JoinHandle;
 use crate::world::World;
 
 /// The API, as an administrator calls it.
-struct Api<'a> {
+pub(crate) struct Api<'a> {
     world: &'a World,
     client: Client,
     token: String,
 }
 
 impl<'a> Api<'a> {
-    async fn of(world: &'a World) -> Self {
+    pub(crate) async fn of(world: &'a World) -> Self {
         let token = world.session("admin", world.first.admin_password.as_ref().unwrap()).await;
         Self { world, client: Client::new(), token }
     }
 
-    async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+    pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (StatusCode, Value) {
         let url = format!("{}/api/v1{path}", self.world.url());
         let request = self.client.request(method.parse().unwrap(), url).bearer_auth(&self.token);
         let request = match body {
@@ -46,7 +46,7 @@ impl<'a> Api<'a> {
         serde_json::from_value(body).unwrap()
     }
 
-    async fn join(&self, machine: &Machine) -> JoinAnswer {
+    pub(crate) async fn join(&self, machine: &Machine) -> JoinAnswer {
         let token = self.join_token().await.token;
         machine.join(self.world.console, &token).await.unwrap_or_else(|answer| panic!("{}", answer.text()))
     }
@@ -57,7 +57,7 @@ impl<'a> Api<'a> {
         serde_json::from_value(body).unwrap()
     }
 
-    async fn deploy(&self, compose: &str) -> (StatusCode, Value) {
+    pub(crate) async fn deploy(&self, compose: &str) -> (StatusCode, Value) {
         let body = json!({ "files": [{ "name": "compose.yaml", "text": compose }] });
         self.call("POST", "/projects/shop/deployments", Some(body)).await
     }
@@ -69,7 +69,7 @@ impl<'a> Api<'a> {
     }
 
     /// Waits until a deployment is over.
-    async fn outcome(&self, id: &Value) -> Deployment {
+    pub(crate) async fn outcome(&self, id: &Value) -> Deployment {
         let path = format!("/deployments/{}", id.as_str().unwrap());
         let over = look_for(async || {
             let (_, body) = self.call("GET", &path, None).await;
@@ -81,12 +81,12 @@ impl<'a> Api<'a> {
 }
 
 /// A host that does as it is told, in the background.
-struct Living {
-    seen: Arc<Mutex<Seen>>,
-    task: JoinHandle<u16>,
+pub(crate) struct Living {
+    pub(crate) seen: Arc<Mutex<Seen>>,
+    pub(crate) task: JoinHandle<u16>,
 }
 
-async fn living(world: &World, answer: &JoinAnswer, machine: &Machine) -> Living {
+pub(crate) async fn living(world: &World, answer: &JoinAnswer, machine: &Machine) -> Living {
     let host = SimHost::connect(world.console, answer.host_token.expose(), machine, Opening::default()).await;
     let seen = host.seen.clone();
     Living { seen, task: tokio::spawn(host.live()) }

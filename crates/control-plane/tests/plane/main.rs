@@ -13,6 +13,7 @@ mod enrolment;
 mod events;
 mod fleet;
 mod history;
+mod hosting;
 mod hosts;
 mod idempotency;
 mod inventory;

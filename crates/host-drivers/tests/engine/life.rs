@@ -15,7 +15,7 @@ fn runs(container: &Container) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replica_with_everything_comes_up_as_it_was_asked_for_and_goes_without_a_trace() {
-    let Some(mut world) = World::new(11).await else { return };
+    let mut world = World::new(11).await;
     world.add_network("2", 12);
     let volume = world.add_volume();
     let file = world.add_file(1, b"from a file", false);
@@ -76,7 +76,7 @@ async fn a_replica_with_everything_comes_up_as_it_was_asked_for_and_goes_without
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_somebody_took_away_or_stopped_comes_back() {
-    let Some(mut world) = World::new(13).await else { return };
+    let mut world = World::new(13).await;
     world.add_replica(1, "exec sleep 1000", json!({}));
     world.settle().await;
     let before = world.wait_for(1, runs).await;
@@ -96,7 +96,7 @@ async fn what_somebody_took_away_or_stopped_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn state_8_names_that_others_hold_are_refused_and_their_objects_live_on() {
-    let (Some(mut other), Some(mut world)) = (World::new(14).await, World::new(15).await) else { return };
+    let (mut other, mut world) = (World::new(14).await, World::new(15).await);
     other.add_replica(1, "exec sleep 1000", json!({}));
     other.add_volume();
     other.settle().await;
@@ -122,7 +122,7 @@ async fn state_8_names_that_others_hold_are_refused_and_their_objects_live_on() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_fails_is_reported_with_its_code_its_restarts_and_its_last_lines() {
-    let Some(mut world) = World::new(16).await else { return };
+    let mut world = World::new(16).await;
     world.add_replica(1, "for i in $(seq 1 20); do echo line $i; done; exit 3", json!({}));
     world.settle().await;
     let failed = world
@@ -141,7 +141,7 @@ async fn one_that_fails_is_reported_with_its_code_its_restarts_and_its_last_line
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_cannot_start_is_an_error_in_the_engines_words() {
-    let Some(mut world) = World::new(17).await else { return };
+    let mut world = World::new(17).await;
     world.add_replica(1, "", json!({"command": ["/no/such/program"], "init": false}));
     world.pass().await;
     let error =
@@ -154,7 +154,7 @@ async fn one_that_cannot_start_is_an_error_in_the_engines_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unhealthy_one_shows_what_its_check_said() {
-    let Some(mut world) = World::new(18).await else { return };
+    let mut world = World::new(18).await;
     let check = json!({"check": "exec", "command": ["CMD-SHELL", "echo not yet; exit 1"],
                        "interval_ms": 100, "timeout_ms": 2000, "retries": 1});
     world.add_replica(1, "exec sleep 1000", json!({"health": check}));
@@ -166,7 +166,7 @@ async fn an_unhealthy_one_shows_what_its_check_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r30_one_that_ignores_the_signal_is_killed_after_its_grace() {
-    let Some(mut world) = World::new(19).await else { return };
+    let mut world = World::new(19).await;
     world.add_replica(1, "trap '' TERM; while true; do sleep 1; done", json!({"init": false}));
     world.settle().await;
     world.wait_for(1, runs).await;
@@ -177,7 +177,7 @@ async fn r30_one_that_ignores_the_signal_is_killed_after_its_grace() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r37_an_end_is_hinted_at_once() {
-    let Some(mut world) = World::new(20).await else { return };
+    let mut world = World::new(20).await;
     let (hints, mut heard) = tokio::sync::mpsc::channel(8);
     let watch = tokio::spawn(host_drivers::docker::events::watch(world.hands.engine.clone(), hints));
     assert!(heard.recv().await.unwrap().reopened);

@@ -24,7 +24,7 @@ pub(crate) fn query(limit: u32) -> LogsQuery {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn req_3_lines_are_read_by_number_time_stream_and_text() {
-    let Some(mut world) = World::new(31).await else { return };
+    let mut world = World::new(31).await;
     let script = "for i in $(seq 1 30); do echo out $i; done; echo oops >&2; printf '\\377\\376\\n'; \
                   head -c 40000 /dev/zero | tr '\\0' x; echo; echo last; exec sleep 1000";
     world.add_replica(1, script, json!({}));
@@ -68,7 +68,7 @@ async fn req_3_lines_are_read_by_number_time_stream_and_text() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn req_3_a_followed_log_goes_on_over_restarts_without_doubles_and_ends_with_its_container() {
-    let Some(mut world) = World::new(32).await else { return };
+    let mut world = World::new(32).await;
     world.add_replica(1, "echo begin; sleep 1; echo end", json!({}));
     world.settle().await;
     let container = world.wait_for(1, |_| true).await;

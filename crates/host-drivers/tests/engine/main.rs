@@ -1,7 +1,6 @@
-//! The drivers against a real engine, found by `MUSTER_TEST_DOCKER` (path of its socket; the stage `lab` sets it). Without
-//! it there is nothing to prove here, and each test says so. The engine must hold the image `bb:1` (busybox).
+//! The drivers against a real engine, found by `MUSTER_TEST_DOCKER` (path of its socket), which holds the image `bb:1`
+//! (busybox). They are run on a host of the lab with each engine: tests/lab/test_drivers.py.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
-#![allow(clippy::print_stderr, reason = "says that a test was not run")]
 
 mod life;
 mod logs;

@@ -1,5 +1,7 @@
 //! The last lines of hosts themselves (REQ-9): kept here, so that they can be read while a host is away.
 
+use std::collections::HashSet;
+
 use host_proto::id::HostId;
 use host_proto::limits::HOST_LOG_LINES;
 use host_proto::message::HostLogLine;
@@ -17,12 +19,20 @@ impl Store {
                 .conn
                 .prepare_cached("SELECT coalesce(max(id), 0) FROM host_log WHERE host_id = ?1")?
                 .query_row([id.as_str()], |row| row.get(0))?;
+            let known: HashSet<String> = db
+                .conn
+                .prepare_cached("SELECT line FROM host_log WHERE host_id = ?1")?
+                .query_map([id.as_str()], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
             let mut insert =
                 db.conn.prepare_cached("INSERT INTO host_log (host_id, id, line) VALUES (?1, ?2, ?3)")?;
             let mut number = last;
             for line in &lines {
-                number += 1;
-                insert.execute((id.as_str(), number, json::text(line, "log line")?))?;
+                let text = json::text(line, "log line")?;
+                if !known.contains(&text) {
+                    number += 1;
+                    insert.execute((id.as_str(), number, text))?;
+                }
             }
             let keep = i64::try_from(HOST_LOG_LINES).unwrap_or(i64::MAX);
             db.conn

@@ -35,10 +35,8 @@ pub enum ProjectWrite {
     Item(DeploymentId, ServiceId, ItemOutcome),
     /// A deployment goes on.
     Deployment(DeploymentId, DeploymentState, Option<String>),
-    /// A volume is to go with all that is in it, or is gone.
+    /// A volume is to go with all that is in it; [`Store::volumes_gone`] forgets it once it is.
     Doom(VolumeId),
-    /// A volume is gone.
-    ForgetVolume(VolumeId),
 }
 
 /// What a host says of a replica.
@@ -102,6 +100,27 @@ impl Store {
         self.write(Durability::Durable, gone.len(), move |db| {
             let mut delete = db.conn.prepare_cached(
                 "DELETE FROM replica WHERE id = ?1 AND host_id = ?2 AND phase = 'removing' RETURNING project_id",
+            )?;
+            let mut projects = BTreeSet::new();
+            for id in &gone {
+                let row = (id.as_str(), host.as_str());
+                projects.extend(json::first(&mut delete, row, |row| json::parsed(row, 0, "project id"))?);
+            }
+            Ok(projects)
+        })
+        .await
+    }
+
+    /// Volumes that a host was told to delete and does not have any more: they are forgotten. Whose they were. One that is
+    /// not to go stays, whatever is said of it.
+    pub async fn volumes_gone(
+        &self,
+        host: HostId,
+        gone: Vec<VolumeId>,
+    ) -> Result<BTreeSet<ProjectId>, StoreError> {
+        self.write(Durability::Durable, gone.len(), move |db| {
+            let mut delete = db.conn.prepare_cached(
+                "DELETE FROM volume_place WHERE id = ?1 AND host_id = ?2 AND doomed RETURNING project_id",
             )?;
             let mut projects = BTreeSet::new();
             for id in &gone {
@@ -187,9 +206,6 @@ fn apply(
         ProjectWrite::Doom(id) => {
             let sql = "UPDATE volume_place SET doomed = 1 WHERE id = ?1";
             db.conn.prepare_cached(sql)?.execute([id.as_str()])?;
-        }
-        ProjectWrite::ForgetVolume(id) => {
-            db.conn.prepare_cached("DELETE FROM volume_place WHERE id = ?1")?.execute([id.as_str()])?;
         }
     }
     Ok(())
