@@ -1,6 +1,6 @@
 // What is checked against the mock server: everything an operator does on these pages, and what agents and the network
-// do to them meanwhile. Cases wait for states, never for moments. Configurations, assignments and access have files of
-// their own.
+// do to them meanwhile. Cases wait for states, never for moments. Configurations, assignments, access and hosts have
+// files of their own.
 import assert from 'node:assert/strict';
 import { scan } from './axe.mjs';
 import { accessCases } from './cases-access.mjs';
@@ -9,6 +9,7 @@ import { assignmentCases } from './cases-assignments.mjs';
 import { signIn } from './chromium.mjs';
 import { configCases } from './cases-configs.mjs';
 import { crowdCases } from './cases-crowd.mjs';
+import { hostCases } from './cases-hosts.mjs';
 import { lookCases } from './cases-looks.mjs';
 import { story } from './story.mjs';
 import { control, open, rowOf, signedIn, uidOf } from './steps.mjs';
@@ -345,6 +346,6 @@ const scans = ['light', 'dark'].flatMap((theme) =>
 /** Every case meets the 401 that says "nobody is signed in yet". */
 const REFUSALS = [401];
 
-export const mockCases = [['an agent is given a configuration, then a broken one, and is rolled back', story], ...configCases, ...assignmentCases, ...agentCases, ...accessCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans, ...lookCases, ...crowdCases].map(([name, body, options = {}]) => [
+export const mockCases = [['an agent is given a configuration, then a broken one, and is rolled back', story], ...configCases, ...assignmentCases, ...agentCases, ...accessCases, ...hostCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans, ...lookCases, ...crowdCases].map(([name, body, options = {}]) => [
   name, body, { ...options, refusals: [...REFUSALS, ...(options.refusals ?? [])] },
 ]);

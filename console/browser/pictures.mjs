@@ -13,7 +13,8 @@ const SIZES = [[1440, 900], [768, 1024], [360, 740]];
 /** What the guide and the README show: screen, theme, width, height. */
 const CHOSEN = [
   ['overview', 'light', 1280, 800], ['agents', 'light', 1280, 800], ['agents', 'dark', 1280, 800], ['agent-drifted', 'light', 1280, 1100], ['configuration', 'light', 1280, 800],
-  ['edit', 'light', 1280, 800], ['assign', 'light', 1280, 800], ['rollout', 'light', 1280, 800], ['rollout', 'dark', 360, 740], ['activity', 'light', 1280, 800], ['settings', 'light', 1280, 800],
+  ['edit', 'light', 1280, 800], ['assign', 'light', 1280, 800], ['rollout', 'light', 1280, 800], ['rollout', 'dark', 360, 740], ['hosts', 'light', 1280, 480], ['host-add', 'light', 1280, 720], ['host-in-need', 'light', 1280, 1000],
+  ['activity', 'light', 1280, 800], ['settings', 'light', 1280, 800],
 ];
 
 /** A signed-in page on a fleet of its own, for whatever `use` does with it. */
@@ -24,7 +25,7 @@ async function signedIn(browser, options, use) {
   try {
     await signIn(page, { url, user: 'admin', password: 'admin' });
     await page.getByText('live', { exact: true }).waitFor();
-    await use(page, { url, ...found });
+    await use(page, { url, mock, ...found });
   } finally {
     await page.context().close();
     await close();

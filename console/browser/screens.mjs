@@ -87,6 +87,26 @@ export const SCREENS = [
     await page.getByRole('option', { name: 'service.name', exact: true }).waitFor();
   }],
   ['rollout', async (page, { paused }) => (await open(page, `/assignments/${paused}`), await heading(page, 'Failures'), await rows(page)), { whole: true }],
+  ['hosts', async (page) => (await open(page, '/hosts'), await rows(page), await page.keyboard.press('ArrowDown'))],
+  ['hosts-none', async (page) => (await open(page, '/hosts?q=nobody'), await page.getByText('No host matches.').waitFor())],
+  ['host', async (page) => (await open(page, '/hosts/eu-1'), await heading(page, 'What was done to it'), await page.getByRole('link', { name: 'otelcol-node' }).waitFor()), { whole: true }],
+  ['host-in-need', async (page) => (await open(page, '/hosts/eu-2'), await page.getByText('ended with exit code 1').waitFor()), { whole: true }],
+  ['host-offline', async (page) => (await open(page, '/hosts/edge-7'), await page.getByText('no answer from the control plane').waitFor()), { whole: true }],
+  ['host-labels', async (page) => {
+    await open(page, '/hosts/eu-1');
+    await page.getByRole('button', { name: 'Edit labels' }).click();
+    await page.getByLabel('One key=value in a line').fill('zone=b');
+    await page.getByRole('dialog').getByText('muster hosts set eu-1 -l zone=b').waitFor();
+  }],
+  ['host-cordon', async (page) => (await open(page, '/hosts/edge-7'), await page.getByRole('button', { name: 'Cordon' }).click(), await page.getByRole('dialog').getByText('muster hosts set edge-7 --cordon').waitFor())],
+  ['host-add', async (page, { mock }) => {
+    await open(page, '/hosts/add');
+    await page.getByLabel('Name').fill('eu-3');
+    await page.getByRole('button', { name: 'Make the command' }).click();
+    await page.getByText('Waiting for the machine.').waitFor();
+    mock.hosts.join();
+    await page.getByText('joined as eu-3').waitFor();
+  }, { whole: true }],
   ['activity', async (page) => (await open(page, '/activity'), await page.getByText('config.revise').first().waitFor())],
   ['settings', async (page) => (await open(page, '/settings'), await page.getByText('dashboards').waitFor()), { whole: true }],
   ['connect', async (page) => {

@@ -91,6 +91,9 @@ export function seed(mock) {
   standings(mock);
   mock.access.views.push({ id: '1', name: 'Unhealthy in production', query: { selector: 'env=prod', q: '', state: '', health: 'unhealthy', config_state: '', config: '', sort: 'name' }, created_by: 'operator', created_at: ago(30) });
   mock.access.addToken({ label: 'dashboards', role: 'viewer', expires_in: '90d' }, mock.access.user('admin'));
+  mock.access.audit('system', 'host.join', 'host/eu-1', null, { name: 'eu-1' }, ago(24 * 19));
+  mock.access.audit('operator', 'host.change', 'host/eu-1', { labels: {} }, { labels: { zone: 'a' } }, ago(24 * 18));
+  mock.access.audit('operator', 'host.change', 'host/eu-2', { mode: 'normal' }, { mode: 'cordoned' }, ago(1));
   mock.access.trail.sort((a, b) => b.at.localeCompare(a.at)).forEach((one, at, all) => (one.id = String(all.length - at)));
 }
 

@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Access } from './access.mjs';
 import { Configs } from './configs.mjs';
 import { agent, fleet } from './fleet.mjs';
+import { hostControl, Hosts } from './hosts.mjs';
 import { Problem } from './problem.mjs';
 import { Rollouts } from './rollouts.mjs';
 import { route } from './routes.mjs';
@@ -42,6 +43,7 @@ class Mock {
     this.configs = new Configs(this);
     this.rollouts = new Rollouts(this);
     this.access = new Access(this);
+    this.hosts = new Hosts(this);
     seed(this);
     this.beats = [setInterval(() => this.heartbeat(), 5000), setInterval(() => this.rollouts.tick(), pace)];
     for (const beat of this.beats) beat.unref();
@@ -202,6 +204,7 @@ const CONTROL = {
   expire(mock) {
     mock.sessions.clear();
   },
+  ...hostControl,
 };
 
 async function api(mock, request, response, url) {

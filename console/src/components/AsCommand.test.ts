@@ -1,6 +1,6 @@
 // The twins of a screen.
 import { render } from '@testing-library/svelte';
-import { test } from 'vitest';
+import { expect, test } from 'vitest';
 import AsCommand from './AsCommand.svelte';
 
 test('both twins can be copied', () => {
@@ -9,4 +9,9 @@ test('both twins can be copied', () => {
   getByText('curl /api/v1/agents');
   getByRole('button', { name: 'Copy command', hidden: true });
   getByRole('button', { name: 'Copy API call', hidden: true });
+});
+
+test('s38 what an agent put into a command is written out on the screen', () => {
+  const { container } = render(AsCommand, { command: 'muster agents list --selector a\u202eb', call: 'x' });
+  expect(container.querySelector('code')?.textContent).toBe('muster agents list --selector a\\u202eb');
 });

@@ -1,5 +1,6 @@
 // The audit trail as the API has it, and its entries in words.
 import { api, type Page } from './api';
+import { hostHref } from './router.svelte';
 
 export interface AuditItem {
   id: string;
@@ -25,7 +26,9 @@ export function objectHref(object: string): string | null {
   if (!id) return kind === 'agents' ? '/agents' : null;
   if (kind === 'config') return `/configs/${encodeURIComponent(id)}`;
   if (kind === 'assignment') return `/assignments/${encodeURIComponent(id)}`;
+  if (kind === 'host') return hostHref({ name: id });
   if (kind === 'agent') return `/agents/${encodeURIComponent(id)}`;
+  if (kind === 'join-token') return '/hosts/add';
   return kind === 'user' || kind === 'api-token' ? '/settings' : null;
 }
 

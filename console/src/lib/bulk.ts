@@ -46,5 +46,5 @@ export function readLabels(text: string): { labels: Record<string, string>; faul
     if (new TextEncoder().encode(value).length > 63) return { labels, fault: `The value of “${key}” is longer than 63 bytes.` };
     labels[key] = value;
   }
-  return { labels, fault: Object.keys(labels).length > 64 ? 'An agent has at most 64 labels.' : null };
+  return { labels, fault: Object.keys(labels).length > 64 ? 'There can be at most 64 labels.' : null };
 }

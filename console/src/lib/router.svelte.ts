@@ -85,8 +85,8 @@ export function assignmentHref(id: string): string {
 }
 
 /** A host that is called as the page that adds one has its own page under its id. */
-export function hostHref(host: { id: string; name: string }): string {
-  return `/hosts/${encodeURIComponent(host.name === 'add' ? host.id : host.name)}`;
+export function hostHref({ name, id }: { name: string; id?: string }): string {
+  return `/hosts/${encodeURIComponent(name === 'add' && id ? id : name)}`;
 }
 
 export function serviceHref(project: string, service: string): string {

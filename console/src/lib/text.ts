@@ -29,3 +29,10 @@ export function number(amount: number): string {
 export function matching(amount: number): string {
   return `${count(amount, 'agent')} that ${amount === 1 ? 'matches' : 'match'}`;
 }
+
+/** Bytes for people, as the command line writes them: "1.5 GiB". */
+export function bytes(amount: number): string {
+  const found = ([['GiB', 2 ** 30], ['MiB', 2 ** 20], ['KiB', 2 ** 10]] as const).find(([, size]) => amount >= size);
+  if (!found) return `${amount} B`;
+  return `${(Math.floor((amount * 10) / found[1]) / 10).toFixed(1)} ${found[0]}`;
+}

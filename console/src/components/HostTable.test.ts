@@ -1,0 +1,26 @@
+// The table of hosts: words beside marks, hostile text as text, what is not live is not shown as if it were.
+import { render } from '@testing-library/svelte';
+import { expect, test } from 'vitest';
+import { HOSTILE } from '../testing/agents';
+import { host } from '../testing/hosts';
+import HostTable from './HostTable.svelte';
+
+test('a host tells its state, what is wrong, and its room', () => {
+  const problems = ['no container engine answers there', 'its clock is 9 s ahead', 'a third'];
+  const { getByText, getByRole, getAllByText } = render(HostTable, { hosts: [host({ mode: 'cordoned', labels: { zone: 'a' }, problems })] });
+  for (const word of ['online', 'cordoned', 'zone=a', 'its clock is 9 s ahead', '2 of 2', '75 %', '4.0 GiB free']) getByText(word);
+  expect(getAllByText('no container engine answers there')).toHaveLength(2);
+  expect(getByRole('link', { name: 'and 1 more' }).getAttribute('href')).toBe('/hosts/one');
+});
+
+test('the load of a host that is away is not shown as if it were now', () => {
+  const { queryByText, getByText } = render(HostTable, { hosts: [host({ state: 'offline', since: null, last_seen: null, replicas: 0 })] });
+  expect(queryByText('75 %')).toBeNull();
+  for (const word of ['offline', 'never', 'none']) getByText(word);
+});
+
+test('what hosts say is only text', () => {
+  const { container, getAllByText } = render(HostTable, { hosts: [host({ engine: HOSTILE, problems: [HOSTILE, HOSTILE] })] });
+  expect(getAllByText(/\\u202egnp/).length).toBeGreaterThan(2);
+  expect(container.querySelector('img')).toBeNull();
+});
