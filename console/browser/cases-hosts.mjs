@@ -97,14 +97,14 @@ export const hostCases = [
 
   ['a host is labelled, renamed and cordoned; what somebody else changed meanwhile is said', async (page, server) => {
     await signInTo(page, server, '/hosts/eu-1');
-    await page.getByText('2 of 2 replicas work; nothing is wrong there.').waitFor();
+    await page.getByText('4 of 4 replicas work; nothing is wrong there.').waitFor();
     await page.getByRole('button', { name: 'Edit labels' }).click();
     await page.getByLabel('One key=value in a line').fill('zone=a\ndisk=ssd');
     await page.getByRole('dialog').getByText('muster hosts set eu-1 -l disk=ssd').waitFor();
     await page.getByRole('button', { name: 'Save the labels of 1 host' }).click();
     await page.getByRole('link', { name: 'disk=ssd' }).waitFor();
     await page.getByRole('button', { name: 'Cordon' }).click();
-    await page.getByText('The 2 replicas there run on until they are deployed elsewhere.').waitFor();
+    await page.getByText('The 4 replicas there run on until they are deployed elsewhere.').waitFor();
     // Nobody is told, so that what the page knows is old.
     server.mock.hosts.find('eu-1').version += 1;
     await page.getByRole('button', { name: 'Cordon 1 host' }).click();

@@ -11,6 +11,7 @@ import { configCases } from './cases-configs.mjs';
 import { crowdCases } from './cases-crowd.mjs';
 import { hostCases } from './cases-hosts.mjs';
 import { lookCases } from './cases-looks.mjs';
+import { serviceCases } from './cases-services.mjs';
 import { story } from './story.mjs';
 import { control, open, rowOf, signedIn, uidOf } from './steps.mjs';
 
@@ -346,6 +347,6 @@ const scans = ['light', 'dark'].flatMap((theme) =>
 /** Every case meets the 401 that says "nobody is signed in yet". */
 const REFUSALS = [401];
 
-export const mockCases = [['an agent is given a configuration, then a broken one, and is rolled back', story], ...configCases, ...assignmentCases, ...agentCases, ...accessCases, ...hostCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans, ...lookCases, ...crowdCases].map(([name, body, options = {}]) => [
+export const mockCases = [['an agent is given a configuration, then a broken one, and is rolled back', story], ...configCases, ...serviceCases, ...assignmentCases, ...agentCases, ...accessCases, ...hostCases, ...using, ...live, ...overview, ...connecting, ...agentPage, ...keyboard, ...scans, ...lookCases, ...crowdCases].map(([name, body, options = {}]) => [
   name, body, { ...options, refusals: [...REFUSALS, ...(options.refusals ?? [])] },
 ]);

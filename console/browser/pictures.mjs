@@ -14,6 +14,7 @@ const SIZES = [[1440, 900], [768, 1024], [360, 740]];
 const CHOSEN = [
   ['overview', 'light', 1280, 800], ['agents', 'light', 1280, 800], ['agents', 'dark', 1280, 800], ['agent-drifted', 'light', 1280, 1100], ['configuration', 'light', 1280, 800],
   ['edit', 'light', 1280, 800], ['assign', 'light', 1280, 800], ['rollout', 'light', 1280, 800], ['rollout', 'dark', 360, 740], ['hosts', 'light', 1280, 480], ['host-add', 'light', 1280, 720], ['host-in-need', 'light', 1280, 1000],
+  ['services', 'light', 1280, 640], ['service', 'light', 1280, 900], ['service-deploy', 'light', 1280, 720], ['service-logs', 'dark', 1280, 720],
   ['activity', 'light', 1280, 800], ['settings', 'light', 1280, 800],
 ];
 

@@ -22,6 +22,9 @@ export function arrange(mock) {
   return { paused: made.id };
 }
 
+/** A file that says something else than what runs, and uses a variable. */
+const DEPLOYED = 'name: shop\nservices:\n  web:\n    image: nginx:${TAG}\n    ports: ["8080:80"]\n    deploy: {replicas: 3}\n  db:\n    image: postgres:18\n';
+
 const heading = (page, name) => page.getByRole('heading', { name }).first().waitFor();
 const rows = (page) => page.locator('[data-row]').first().waitFor();
 
@@ -107,6 +110,52 @@ export const SCREENS = [
     mock.hosts.join();
     await page.getByText('joined as eu-3').waitFor();
   }, { whole: true }],
+  ['services', async (page) => (await open(page, '/services'), await rows(page)), { whole: true }],
+  ['services-none', async (page) => (await open(page, '/services?q=nothing-is-called-so'), await page.getByText('No service matches.').waitFor())],
+  ['service', async (page) => (await open(page, '/services/shop/web'), await heading(page, 'Releases'), await page.getByText('still could not bind()').waitFor()), { whole: true }],
+  ['service-roll-back', async (page) => {
+    await open(page, '/services/shop/web');
+    await page.getByRole('button', { name: 'Go to release 2' }).click();
+    await page.getByText('This is taken back:').waitFor();
+  }],
+  ['service-scale', async (page) => {
+    // Away from the question that the screen before has asked.
+    await open(page, '/services');
+    await open(page, '/services/shop/web');
+    await page.getByRole('button', { name: 'Scale' }).click();
+    await page.getByRole('spinbutton', { name: 'Replicas' }).fill('5');
+    await page.getByText('2 replicas are started').waitFor();
+  }],
+  ['service-project', async (page) => (await open(page, '/projects/shop'), await heading(page, 'Volumes'), await page.getByText('version 2, 24 bytes').waitFor()), { whole: true }],
+  ['service-deploy', async (page) => {
+    await open(page, '/deploy?project=shop');
+    await write(page, DEPLOYED);
+    await page.getByText('image nginx:1.29 → nginx:').waitFor();
+    await page.getByText('The secret mail of shop').waitFor({ state: 'hidden' });
+  }, { whole: true }],
+  ['service-deploy-wants', async (page) => {
+    await open(page, '/deploy?project=shop');
+    await write(page, `${DEPLOYED}secrets:\n  mail: {external: true}\n`);
+    await page.getByText('The secret mail of shop').waitFor();
+  }, { whole: true }],
+  ['service-deploy-wrong', async (page) => {
+    await open(page, '/deploy?project=shop');
+    await write(page, 'services:\n  web:\n    image: nginx:1.30\n    privileged: true\n');
+    await page.getByText('1 error. It cannot be deployed with errors.').waitFor();
+    await write(page, '');
+  }],
+  ['service-deployments', async (page) => (await open(page, '/deployments'), await rows(page))],
+  ['service-deployment-back', async (page) => (await open(page, '/deployments/4'), await heading(page, 'Deployment 4 of shop'), await page.getByText('Look at the logs').waitFor()), { whole: true }],
+  ['service-logs', async (page) => {
+    await open(page, '/logs?project=shop');
+    await page.getByText('following').waitFor();
+    await page.getByText('checkpoint complete').last().waitFor();
+  }],
+  ['service-logs-search', async (page) => {
+    await open(page, '/logs?project=shop&service=web&contains=502');
+    await page.getByText('HTTP/1.1" 502').first().waitFor();
+    await page.getByLabel('Times').check();
+  }],
   ['activity', async (page) => (await open(page, '/activity'), await page.getByText('config.revise').first().waitFor())],
   ['settings', async (page) => (await open(page, '/settings'), await page.getByText('dashboards').waitFor()), { whole: true }],
   ['connect', async (page) => {

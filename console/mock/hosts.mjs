@@ -1,4 +1,4 @@
-// The mock's hosts: three machines, as varied as real ones, their join tokens, log lines and replicas; a machine joins
+// The mock's hosts: three machines, as varied as real ones, their join tokens and log lines; a machine joins
 // when the remote control says so. Used by server.mjs and routes.mjs only; nothing here reaches the product.
 import { randomUUID } from 'node:crypto';
 import { now, Problem } from './problem.mjs';
@@ -20,7 +20,7 @@ function host(n, name, over = {}) {
 }
 
 const PAST = [
-  host(1, 'eu-1', { labels: { zone: 'a' }, allowed_paths: ['/srv/data'], replicas: 2, ready: 2 }),
+  host(1, 'eu-1', { labels: { zone: 'a' }, allowed_paths: ['/srv/data'], replicas: 4, ready: 4 }),
   host(2, 'eu-2', {
     labels: { zone: 'b' }, mode: 'cordoned', since: ago(35), memory_available_bytes: 1.1 * GIB, cpu_used: 0.87, disk_free_bytes: 3.9 * GIB, replicas: 2, ready: 1, generation: 40, in_sync: false,
     problems: ['shop/web-3: port 8080/tcp is taken there by nginx (pid 811)', 'only 4013 MiB of /var/lib/docker are free', '1 of its replicas do not work'], clock_skew_ms: -410,
@@ -30,17 +30,6 @@ const PAST = [
     cpu_used: 0.05, disk_total_bytes: 29 * GIB, disk_free_bytes: 17 * GIB, engine: '28.5.2', replicas: 1, ready: 1, generation: 12, in_sync: false,
     problems: ['it is not connected: its containers run on as they were'],
   }),
-];
-
-const replica = (project, service, number, on, over = {}) => ({
-  id: `rep_${project}_${service}_${number}`, name: `${project}-${service}-${number}`, project, service, number, state: 'healthy', phase: 'serving', host: on, host_online: on !== 'edge-7', release: 3,
-  container: '9f1c02ab77de', addresses: [`10.208.0.${number + 8}`], restarts: 0, started_at: ago(60 * 26), exit_code: null, reason: null, last_lines: [], ...over,
-});
-
-const REPLICAS = [
-  replica('shop', 'web', 1, 'eu-1'), replica('shop', 'db', 1, 'eu-1', { release: 1, started_at: ago(60 * 24 * 12) }), replica('shop', 'web', 2, 'eu-2'),
-  replica('shop', 'web', 3, 'eu-2', { state: 'failed', release: 4, restarts: 6, started_at: ago(2), exit_code: 1, reason: 'port 8080/tcp is taken there by nginx (pid 811)', last_lines: ['listen tcp :8080: bind: address already in use'] }),
-  replica('meter', 'reader', 1, 'edge-7', { release: 2 }),
 ];
 
 const line = (minutes, level, source, text) => ({ at: ago(minutes), level, source, text });
@@ -153,15 +142,7 @@ export const hostCalls = [
     mock.access.audit(user.name, 'join-token.revoke', `join-token/${at[0]}`);
     return reply(204);
   }],
-  ['GET', '/services', 'viewer', () => reply(200, { items: grouped(REPLICAS) })],
 ];
-
-/** Services with nothing but what the pages of hosts look at. */
-function grouped(replicas) {
-  const found = new Map();
-  for (const one of replicas) found.set(`${one.project}/${one.service}`, [...(found.get(`${one.project}/${one.service}`) ?? []), one]);
-  return [...found].map(([id, ones]) => ({ id, project: ones[0].project, name: ones[0].service, replicas: ones }));
-}
 
 /** The remote control of the browser tests. */
 export const hostControl = {

@@ -1,11 +1,12 @@
 // The mock's part of the API that changes things: configurations, assignments, overrides, labels, views, users, tokens
-// and the audit; hosts have a file of their own. One row for each call: method, path, the role it needs, what it does. server.mjs has the rest.
+// and the audit; hosts and services have files of their own. One row for each call: method, path, the role it needs, what it does. server.mjs has the rest.
 import { createHash } from 'node:crypto';
 import { ROLES, shown } from './access.mjs';
 import { check, diff } from './configs.mjs';
 import { hostCalls } from './hosts.mjs';
 import { now, Problem } from './problem.mjs';
 import { selector } from './selector.mjs';
+import { serviceCalls } from './service-routes.mjs';
 
 const reply = (status, value, version) => ({ status, value, etag: version === undefined ? undefined : `"${version}"` });
 const page = (items, query) => {
@@ -236,7 +237,7 @@ const access = [
   ['GET', '/audit/export', 'admin', ({ mock, query }) => ({ status: 200, text: mock.access.found(query).map((one) => JSON.stringify(one)).join('\n') })],
 ];
 
-const ROUTES = [...configs, ...assignments, ...agents, ...access, ...hostCalls].map(([method, path, role, act]) => ({
+const ROUTES = [...configs, ...assignments, ...agents, ...access, ...hostCalls, ...serviceCalls].map(([method, path, role, act]) => ({
   method, role, act, pattern: new RegExp(`^${path.replace(/:\w+/g, '([^/]+)')}$`),
 }));
 

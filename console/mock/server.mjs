@@ -11,11 +11,14 @@ import { Access } from './access.mjs';
 import { Configs } from './configs.mjs';
 import { agent, fleet } from './fleet.mjs';
 import { hostControl, Hosts } from './hosts.mjs';
+import { Logs } from './logs.mjs';
 import { Problem } from './problem.mjs';
 import { Rollouts } from './rollouts.mjs';
 import { route } from './routes.mjs';
 import { seed } from './seed.mjs';
 import { selector } from './selector.mjs';
+import { serviceControl } from './service-routes.mjs';
+import { Services } from './services.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
@@ -44,8 +47,12 @@ class Mock {
     this.rollouts = new Rollouts(this);
     this.access = new Access(this);
     this.hosts = new Hosts(this);
+    this.services = new Services(this);
+    this.logs = new Logs(this);
     seed(this);
-    this.beats = [setInterval(() => this.heartbeat(), 5000), setInterval(() => this.rollouts.tick(), pace)];
+    this.beats = [setInterval(() => this.heartbeat(), 5000), setInterval(() => (this.rollouts.tick(), this.services.tick()), pace)];
+    // Only who looks by hand wants lines that nobody asked for.
+    if (pace > 1000) this.beats.push(setInterval(() => this.logs.chatter(), 700));
     for (const beat of this.beats) beat.unref();
   }
 
@@ -205,6 +212,7 @@ const CONTROL = {
     mock.sessions.clear();
   },
   ...hostControl,
+  ...serviceControl,
 };
 
 async function api(mock, request, response, url) {
@@ -218,6 +226,8 @@ async function api(mock, request, response, url) {
   if (path === '/session') return json(response, 200, session);
   if (path === '/overview') return json(response, 200, mock.overview());
   if (path === '/events') return events(mock, request, response);
+  const lines = /^\/services\/([^/]+)\/([^/]+)\/logs$/.exec(path);
+  if (lines && url.searchParams.get('follow') === 'true') return mock.logs.follow(request, response, ...lines.slice(1).map(decodeURIComponent), url.searchParams);
   if (path === '/agents' && request.method === 'GET') return json(response, 200, mock.list(url.searchParams));
   const found = route(mock, session.user, request, path, url.searchParams, ['GET', 'DELETE'].includes(request.method) ? {} : await body(request));
   if (found) return send(response, found);

@@ -240,6 +240,11 @@ export class Api {
     return this.#checked(await this.#send('/events', { headers, signal, cache: 'no-store' }), true);
   }
 
+  /** Opens a stream of lines; the caller reads its body. */
+  async lines(path: string, signal: AbortSignal): Promise<Response> {
+    return this.#checked(await this.#send(path, { headers: { accept: 'application/x-ndjson' }, signal, cache: 'no-store' }), true);
+  }
+
   #keep(session: Session): Session {
     this.#csrf = session.csrf;
     return session;

@@ -58,9 +58,10 @@ export async function readEvents(
   }
 }
 
-function withinTime<T>(promise: Promise<T>, ms: number): Promise<T> {
+/** What the promise gives, unless it takes too long. */
+export function withinTime<T>(promise: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('the event stream went quiet')), ms);
+    const timer = setTimeout(() => reject(new Error('the stream went quiet')), ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

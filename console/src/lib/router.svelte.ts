@@ -2,12 +2,13 @@
 
 export type Route =
   | { page: 'overview' | 'agents' | 'configs' | 'new-config' | 'assignments' | 'new-assignment' | 'activity' | 'settings' | 'connect' | 'missing' }
-  | { page: 'hosts' | 'add-host' | 'services' | 'logs' }
+  | { page: 'hosts' | 'add-host' | 'services' | 'logs' | 'deploy' | 'deployments' }
   | { page: 'agent'; uid: string }
   | { page: 'config' | 'edit'; name: string }
   | { page: 'revision'; name: string; number: number }
   | { page: 'assignment' | 'deployment'; id: string }
   | { page: 'host'; host: string }
+  | { page: 'project'; project: string }
   | { page: 'service'; project: string; service: string };
 
 class Router {
@@ -43,6 +44,8 @@ const PLAIN: Record<string, Route> = {
   hosts: { page: 'hosts' },
   services: { page: 'services' },
   logs: { page: 'logs' },
+  deploy: { page: 'deploy' },
+  deployments: { page: 'deployments' },
   activity: { page: 'activity' },
   settings: { page: 'settings' },
   connect: { page: 'connect' },
@@ -59,6 +62,7 @@ export function routeOf(path: string): Route {
   if (first === 'services' && third && fourth === undefined) return { page: 'service', project: second, service: third };
   if (third !== undefined) return { page: 'missing' };
   if (first === 'hosts') return second === 'add' ? { page: 'add-host' } : { page: 'host', host: second };
+  if (first === 'projects') return { page: 'project', project: second };
   if (first === 'deployments') return { page: 'deployment', id: second };
   if (first === 'agents') return { page: 'agent', uid: second };
   if (first === 'configs') return { page: 'config', name: second };
@@ -70,7 +74,8 @@ export function parentOf(route: Route): string | null {
   if (route.page === 'agent') return '/agents';
   if (route.page === 'config') return '/configs';
   if (route.page === 'host') return '/hosts';
-  if (route.page === 'service') return '/services';
+  if (['project', 'service', 'logs', 'deployments'].includes(route.page)) return '/services';
+  if (route.page === 'deployment') return '/deployments';
   if (route.page === 'revision') return configHref(route.name);
   return route.page === 'assignment' ? '/assignments' : null;
 }
@@ -87,6 +92,19 @@ export function assignmentHref(id: string): string {
 /** A host that is called as the page that adds one has its own page under its id. */
 export function hostHref({ name, id }: { name: string; id?: string }): string {
   return `/hosts/${encodeURIComponent(name === 'add' && id ? id : name)}`;
+}
+
+export function projectHref(name: string): string {
+  return `/projects/${encodeURIComponent(name)}`;
+}
+
+export function deploymentHref(id: string): string {
+  return `/deployments/${encodeURIComponent(id)}`;
+}
+
+/** The lines of a project, or of one of its services. */
+export function logsHref(project: string, service: string | null = null): string {
+  return `/logs?${new URLSearchParams({ project, ...(service ? { service } : {}) })}`;
 }
 
 export function serviceHref(project: string, service: string): string {

@@ -75,7 +75,32 @@ const REPLICA: Record<string, Mark> = {
   stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its host is away' },
 };
 
-const ALL = { agent: AGENT, health: HEALTH, config: CONFIG, assignment: ASSIGNMENT, outcome: OUTCOME, host: HOST, replica: REPLICA };
+const SERVICE: Record<string, Mark> = {
+  healthy: { word: 'healthy', shape: 'check', tone: 'ok', means: 'all replicas that it should have work' },
+  degraded: { word: 'degraded', shape: 'half', tone: 'warn', means: 'some replicas work, fewer than it should have' },
+  failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'no replica works' },
+  updating: { word: 'updating', shape: 'arrow', tone: 'info', means: 'a deployment changes it now' },
+  stopped: { word: 'stopped', shape: 'ring', tone: 'idle', means: 'should have no replica' },
+};
+
+const DEPLOYMENT: Record<string, Mark> = {
+  running: { word: 'running', shape: 'arrow', tone: 'info', means: 'is under way' },
+  'rolling back': { word: 'rolling back', shape: 'half', tone: 'warn', means: 'takes the services back to what they ran before' },
+  done: { word: 'done', shape: 'check', tone: 'ok', means: 'all its services run as it said' },
+  'rolled back': { word: 'rolled back', shape: 'cross', tone: 'bad', means: 'the services run what they ran before' },
+  superseded: { word: 'superseded', shape: 'dash', tone: 'idle', means: 'another deployment took its place' },
+};
+
+const DEPLOYED: Record<string, Mark> = {
+  waiting: { word: 'waiting', shape: 'dash', tone: 'idle', means: 'is not as the deployment says yet' },
+  done: { word: 'done', shape: 'check', tone: 'ok', means: 'is as the deployment says' },
+  failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'could not be made as the deployment says' },
+};
+
+const ALL = {
+  agent: AGENT, health: HEALTH, config: CONFIG, assignment: ASSIGNMENT, outcome: OUTCOME, host: HOST, replica: REPLICA, service: SERVICE, deployment: DEPLOYMENT,
+  deployed: DEPLOYED,
+};
 /** The words for where agents stand with their configuration, as filters offer them. */
 export const CONFIG_STATES = Object.keys(CONFIG);
 export type MarkKind = keyof typeof ALL;
