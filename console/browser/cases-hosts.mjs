@@ -24,7 +24,7 @@ export const hostCases = [
     await page.getByLabel('Works for').selectOption('7 days');
     await page.getByRole('button', { name: 'Make the command' }).click();
     const command = await page.getByRole('region', { name: 'command for the machine' }).innerText();
-    assert.match(command, /^curl .* mst_join_[0-9a-f]{32}$/);
+    assert.match(command, /^curl .* 'mst_join_[0-9a-f]{32}'$/);
     await page.getByRole('row', { name: /^2 waiting, ends in 6 d web-1/ }).waitFor();
     const done = (amount) => page.waitForFunction((wanted) => document.querySelectorAll('li.done').length === wanted, amount);
     await done(0);

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { startMock } from '../mock/server.mjs';
 import { openBrowser, openPage, realServer } from './chromium.mjs';
 import { demoCases } from './cases-demo.mjs';
+import { demoHostCases } from './cases-demo-hosts.mjs';
 import { mockCases } from './cases-mock.mjs';
 import { realCases } from './cases-real.mjs';
 import { realPeopleCases } from './cases-real-people.mjs';
@@ -49,7 +50,7 @@ async function world(words) {
   const real = realServer();
   if (words.includes('--demo')) {
     const server = await startDev(process.env.MUSTER_BIN ?? `${process.env.CARGO_TARGET_DIR ?? '../target'}/debug/muster`);
-    return { cases: [...demoCases, ...realCases, ...realPeopleCases], run: (browser, one) => run(browser, one, server), close: server.close };
+    return { cases: [...demoCases, ...demoHostCases, ...realCases, ...realPeopleCases], run: (browser, one) => run(browser, one, server), close: server.close };
   }
   if (real) return { cases: realCases, run: (browser, one) => run(browser, one, real), close: () => {} };
   if (!readdirSync(fileURLToPath(new URL('../', import.meta.url))).includes('dist')) throw new Error('build first: npm run build');

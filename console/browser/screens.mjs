@@ -35,7 +35,7 @@ async function agent(page, n) {
 
 /** Name, what it takes to get there once signed in, and whether the whole page is wanted instead of one window full. */
 export const SCREENS = [
-  ['overview', async (page) => (await open(page, '/'), await heading(page, 'Versions')), { whole: true }],
+  ['overview', async (page) => (await open(page, '/'), await heading(page, 'Versions'), await heading(page, 'Hosts')), { whole: true }],
   ['agents', async (page) => (await open(page, '/agents'), await rows(page), await page.keyboard.press('ArrowDown'))],
   ['agents-marked', async (page) => {
     await open(page, '/agents?selector=tier%3Dworker');

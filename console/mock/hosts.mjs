@@ -23,7 +23,7 @@ const PAST = [
   host(1, 'eu-1', { labels: { zone: 'a' }, allowed_paths: ['/srv/data'], replicas: 4, ready: 4 }),
   host(2, 'eu-2', {
     labels: { zone: 'b' }, mode: 'cordoned', since: ago(35), memory_available_bytes: 1.1 * GIB, cpu_used: 0.87, disk_free_bytes: 3.9 * GIB, replicas: 2, ready: 1, generation: 40, in_sync: false,
-    problems: ['shop/web-3: port 8080/tcp is taken there by nginx (pid 811)', 'only 4013 MiB of /var/lib/docker are free', '1 of its replicas do not work'], clock_skew_ms: -410,
+    problems: ['shop/web-3: port 8080/tcp is taken there by nginx (pid 811)', 'only 4013 MiB of /var/lib/docker are free', 'one of its replicas does not work'], clock_skew_ms: -410,
   }),
   host(3, 'edge-7', {
     state: 'offline', since: ago(190), last_seen: ago(190), address: null, os: 'Ubuntu 24.04.3 LTS', kernel: '6.8.0-87-generic', arch: 'aarch64', cpus: 2, memory_bytes: 3.8 * GIB, memory_available_bytes: 2.2 * GIB,
@@ -84,7 +84,7 @@ export class Hosts {
     const made = { id: String(this.tokens.length + 1), state: 'waiting', host_name: name, for_host: inPlaceOf, created_by: user.name, created_at: new Date(at).toISOString(), expires_at: new Date(at + seconds * 1000).toISOString(), used_at: null, used_by: null };
     this.tokens.unshift(made);
     const token = `mst_join_${randomUUID().replaceAll('-', '')}`;
-    const command = `curl -fsS https://muster.example.net:5050/install.sh -o muster-join.sh && echo "9c1185a5c5e9fc54612808977ee8f548b2258d31c0f8a1a2f7b1e0f6d83b5c77  muster-join.sh" | sha256sum -c - && sudo sh muster-join.sh ${token}`;
+    const command = `curl -fsSk https://muster.example.net:5050/api/agent/v1/install.sh -o muster-join.sh && echo '9c1185a5c5e9fc54612808977ee8f548b2258d31c0f8a1a2f7b1e0f6d83b5c77  muster-join.sh' | sha256sum -c --quiet && sh muster-join.sh '${token}'`;
     return { ...made, token, command };
   }
 

@@ -26,7 +26,9 @@ export function hostSentence(host: Host, now: number): string {
 
 export function replicasWords(host: Host): string {
   if (host.replicas === 0) return 'no replica is meant to run there';
-  return `${number(host.ready)} of ${count(host.replicas, 'replica')} ${host.ready === 1 ? 'works' : 'work'}`;
+  const of = `${number(host.ready)} of ${count(host.replicas, 'replica')}`;
+  // What runs on a host that is away is not known.
+  return host.state === 'offline' ? `${of} worked when it was last heard` : `${of} ${host.ready === 1 ? 'works' : 'work'}`;
 }
 
 /** How much of something is in use: the share for a bar, and the words beside it. null: not known. */
@@ -111,7 +113,8 @@ export function agentsSelector(host: Pick<Host, 'machine_id'>): string {
 /** Why it cannot be removed; null when it can. */
 export function whyNotRemove(host: Host): string | null {
   if (host.replicas === 0) return null;
-  return `${count(host.replicas, 'replica')} ${host.replicas === 1 ? 'is' : 'are'} meant to run here: remove their services, or cordon it and deploy them elsewhere.`;
+  if (host.replicas === 1) return '1 replica is meant to run here: remove its service, or cordon the host and deploy it elsewhere.';
+  return `${count(host.replicas, 'replica')} are meant to run here: remove their services, or cordon the host and deploy them elsewhere.`;
 }
 
 /** The command that makes the same change to a host as it is. */

@@ -374,8 +374,10 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica], online: bool) -> Vec
         problems.push(format!("only {mebibytes} MiB of {} are free", disk.mount));
     }
     let ill = replicas.iter().filter(|it| it.phase == Phase::Serving && !it.is_ready()).count();
-    if ill > 0 {
-        problems.push(format!("{ill} of its replicas do not work"));
+    match ill {
+        0 => {}
+        1 => problems.push("one of its replicas does not work".to_owned()),
+        _ => problems.push(format!("{ill} of its replicas do not work")),
     }
     problems
 }

@@ -43,6 +43,26 @@ fn the_console_says_the_words_of_the_api() {
     assert_eq!(agent, words(ConnectionState::ALL.map(ConnectionState::as_str)));
 }
 
+/// The words in backticks that the API's description gives a property.
+fn described(schema: &str, property: &str) -> BTreeSet<String> {
+    let document: serde_json::Value = serde_json::from_str(&read("docs/api/openapi.json")).unwrap();
+    let property = &document["components"]["schemas"][schema]["properties"][property];
+    let text = property["description"].as_str().unwrap();
+    words(text.split('`').skip(1).step_by(2))
+}
+
+#[test]
+fn the_console_says_the_words_that_the_api_describes_hosts_with() {
+    let source = read("console/src/lib/states.ts");
+    let mut host = described("Host", "state");
+    host.extend(described("Host", "mode"));
+    // Beside the state stands what is out of the ordinary.
+    host.remove("normal");
+    host.insert("adopting".to_owned());
+    assert_eq!(table(&source, "HOST"), host);
+    assert_eq!(table(&source, "REPLICA"), described("Replica", "state"));
+}
+
 #[test]
 fn the_command_line_and_the_document_name_every_state() {
     let document = read("docs/api/openapi.json");
