@@ -142,7 +142,6 @@ export const SCREENS = [
     await open(page, '/deploy?project=shop');
     await write(page, 'services:\n  web:\n    image: nginx:1.30\n    privileged: true\n');
     await page.getByText('1 error. It cannot be deployed with errors.').waitFor();
-    await write(page, '');
   }],
   ['service-deployments', async (page) => (await open(page, '/deployments'), await rows(page))],
   ['service-deployment-back', async (page) => (await open(page, '/deployments/4'), await heading(page, 'Deployment 4 of shop'), await page.getByText('Look at the logs').waitFor()), { whole: true }],
