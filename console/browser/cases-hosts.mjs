@@ -110,7 +110,7 @@ export const hostCases = [
     await page.getByRole('button', { name: 'Cordon 1 host' }).click();
     await page.getByText('It was not done: somebody else changed it meanwhile').waitFor();
     await page.getByRole('button', { name: 'Cordon 1 host' }).click();
-    await page.getByRole('button', { name: 'Uncordon' }).waitFor();
+    await page.getByRole('button', { name: 'Uncordon', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('EU');
     await page.getByText('Small letters, digits').waitFor();
