@@ -53,11 +53,14 @@ lab: ## the tests on several hosts with their own Docker engines, as root (ARGS=
 	@cargo build --workspace --bin muster --test engine
 	@MUSTER_BIN=$(TARGET)/debug/muster tests/lab/run $(ARGS)
 
-bench: ## measure memory and CPU per agent, beside a stateless server on opamp-go
+bench: ## measure what agents and hosts cost, beside a stateless server on opamp-go and beside docker run
 	@tools/bootstrap bench
 	@interop/build bench
 	@cargo build --release --package muster
 	@$(TARGET)/release/muster bench compare --yardstick interop/.cache/bin/benchserver $(ARGS)
+	@[[ "$(ARGS)" == *--only* ]] || { \
+	  echo && $(TARGET)/release/muster bench hosts $(filter --quick,$(ARGS)); \
+	  echo && MUSTER_BIN=$(TARGET)/release/muster tests/lab/bench $(filter --quick,$(ARGS)); }
 
 fmt: ## format the Rust code
 	@cargo fmt --all

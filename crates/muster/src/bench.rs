@@ -1,13 +1,18 @@
 //! `muster bench`: puts the load of many agents on an OpAMP server and measures what the server pays for it. `compare`
 //! measures Muster beside a small server on opamp-go. What the figures mean: docs/guide/benchmarks.md.
 //!
-//! Reading order: `measure` (what is measured), `load` (what the agents do), `agent`, `message`; then `compare`, `table`.
+//! Reading order: `measure` (what is measured), `load` (what the agents do), `agent`, `message`; then `compare`, `table`. Of
+//! hosts: `hosts` (simulated ones on one server), `engine` (one agent on a real container engine).
 
 mod agent;
 mod answer;
 mod api;
+mod commits;
 mod compare;
+mod engine;
+mod hosts;
 mod inventory;
+mod limits;
 mod load;
 mod measure;
 mod message;
@@ -41,6 +46,12 @@ enum Command {
     Load(LoadArgs),
     /// Measure Muster beside another server, in turns, and print a table
     Compare(compare::CompareArgs),
+    /// Bring up a server with simulated hosts and measure what a host costs it
+    Hosts(hosts::HostsArgs),
+    /// Run replicas on this machine's engine and measure what an agent costs that has nothing to do
+    Reconcile(engine::ReconcileArgs),
+    /// Measure how long it takes until a deployment runs on this machine's engine, beside docker run
+    Start(engine::StartArgs),
 }
 
 /// One kind of load.
@@ -97,6 +108,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         Command::Load(args) => load(args),
         Command::Compare(args) => compare::run(args),
+        Command::Hosts(args) => hosts::run(&args),
+        Command::Reconcile(args) => engine::reconcile(&args),
+        Command::Start(args) => engine::start(&args),
     }
 }
 

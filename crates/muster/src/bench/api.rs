@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
     stream::{Inbox, Stream},
@@ -114,6 +115,13 @@ impl Connection {
         Ok(Self { stream: target.connect().await?, target, inbox: Inbox::default() })
     }
 
+    /// A request with a body in JSON (`null`: none), and the answer, which may be empty.
+    pub(super) async fn call(&mut self, method: &str, path: &str, body: Value) -> anyhow::Result<Value> {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = self.request(method, path, &body).await?;
+        if answer.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_slice(&answer)?) }
+    }
+
     /// The body of the answer; anything but 200 or 201 is an error.
     pub(super) async fn request(&mut self, method: &str, path: &str, body: &str) -> anyhow::Result<Vec<u8>> {
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
@@ -134,6 +142,8 @@ impl Connection {
         let length = header
             .lines()
             .find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+        let nothing = header.get(9..12) == Some("204");
+        let length = length.or(nothing.then_some(0));
         let length = length.with_context(|| format!("{path} is answered without a Content-Length"))?;
         while self.inbox.unread().len() < length {
             self.inbox.fill(&mut self.stream).await?;

@@ -29,12 +29,22 @@ impl Process {
 
     /// The part of [`Process::cpu`] spent in the kernel, in per cent, since the process began; to the tick.
     pub(super) fn ticks(&self) -> anyhow::Result<Ticks> {
+        Ok(Ticks { user: self.field(11)?, system: self.field(12)? })
+    }
+
+    /// User and system time of those children that have ended and were waited for; to the tick.
+    pub(super) fn cpu_of_children(&self) -> anyhow::Result<Duration> {
+        let ticks = self.field(13)? + self.field(14)?;
+        let second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)?.unwrap_or(100);
+        Ok(Duration::from_secs_f64(ticks as f64 / second as f64))
+    }
+
+    /// A number of `/proc/PID/stat`, counted from after the name.
+    fn field(&self, at: usize) -> anyhow::Result<u64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
         // The name in the second field may hold blanks and brackets; the fields after it are plain.
-        let fields: Vec<&str> =
-            stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or("").split_whitespace().collect();
-        let field = |at: usize| fields.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
-        Ok(Ticks { user: field(11), system: field(12) })
+        let rest = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or("");
+        Ok(rest.split_whitespace().nth(at).and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 
     /// Resident bytes.

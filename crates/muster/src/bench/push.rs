@@ -75,7 +75,7 @@ impl Pusher {
         let Some(connection) = &mut operator.connection else { return Ok(()) };
         sleep(LOOK_STORED).await;
         loop {
-            let seen = call(connection, "GET", "/api/v1/overview", Value::Null).await?;
+            let seen = connection.call("GET", "/api/v1/overview", Value::Null).await?;
             if seen["config"]["in_sync"] == agents && seen["rollouts"].as_array().is_some_and(Vec::is_empty) {
                 return Ok(());
             }
@@ -102,22 +102,17 @@ impl Operator {
 }
 
 async fn first(connection: &mut Connection, files: Value) -> anyhow::Result<String> {
-    call(connection, "POST", "/api/v1/configs", json!({ "name": "bench", "files": files })).await?;
+    connection.call("POST", "/api/v1/configs", json!({ "name": "bench", "files": files })).await?;
     let new = json!({ "config": "bench", "selector": "", "batch_percent": 100 });
-    let made = call(connection, "POST", "/api/v1/assignments", new).await?;
+    let made = connection.call("POST", "/api/v1/assignments", new).await?;
     made["id"].as_str().map(str::to_owned).context("an assignment without an id")
 }
 
 async fn next(connection: &mut Connection, id: &str, files: Value, revision: u32) -> anyhow::Result<()> {
-    call(connection, "POST", "/api/v1/configs/bench/revisions", json!({ "files": files })).await?;
+    connection.call("POST", "/api/v1/configs/bench/revisions", json!({ "files": files })).await?;
     let to = json!({ "revision": revision, "batch_percent": 100 });
-    call(connection, "POST", &format!("/api/v1/assignments/{id}/revision"), to).await?;
+    connection.call("POST", &format!("/api/v1/assignments/{id}/revision"), to).await?;
     Ok(())
-}
-
-async fn call(connection: &mut Connection, method: &str, path: &str, body: Value) -> anyhow::Result<Value> {
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    Ok(serde_json::from_slice(&connection.request(method, path, &body).await?)?)
 }
 
 /// A configuration that no push before had.

@@ -87,6 +87,16 @@ impl Server {
         Ok(server)
     }
 
+    /// Where Muster keeps its data.
+    pub(super) fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// A folder that only this user can look into, and that goes with the server.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -239,10 +239,10 @@ fn shares(figures: &[Figures]) -> String {
     }
 }
 
-/// With separators between thousands; small figures with one decimal.
-fn number(value: f64) -> String {
+/// With separators between thousands; smaller figures with one decimal, and small ones with two.
+pub(super) fn number(value: f64) -> String {
     if value < 1_000.0 {
-        return format!("{value:.1}");
+        return if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") };
     }
     let digits = format!("{value:.0}");
     let mut text = String::new();
@@ -255,7 +255,7 @@ fn number(value: f64) -> String {
     text
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
@@ -266,7 +266,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// Day, processor and kernel: figures without them cannot be compared.
-fn machine() -> String {
+pub(super) fn machine() -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu
         .lines()

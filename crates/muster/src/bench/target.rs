@@ -77,6 +77,12 @@ impl Target {
         })
     }
 
+    /// The same server, at another path and with another credential.
+    pub(super) fn as_host(&self, path: &str, token: &str) -> Self {
+        let headers = format!("{}Authorization: Bearer {token}\r\n", self.headers);
+        Self { headers, path: path.to_owned(), ..self.clone() }
+    }
+
     /// A new connection, with TLS when the URL asks for it.
     pub(super) async fn connect(&self) -> anyhow::Result<Stream> {
         let tcp = self.dial().await.with_context(|| format!("cannot connect to {}", self.address))?;
