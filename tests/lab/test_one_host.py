@@ -3,6 +3,7 @@ test_one_host_faults.py. In each test things of somebody else are on the host, a
 
 import json
 import os
+import pathlib
 import re
 import stat
 import subprocess
@@ -14,6 +15,7 @@ import resolver as resolvers
 import wire
 from grounds import OneHost, lab, on_each_engine
 from machines import Broken
+from muster import binary
 from world import check, equal, stays, wait_for
 
 NEEDS = ("agent run", "deploy", "logs")
@@ -184,6 +186,25 @@ def test_r43_a_project_is_removed_and_its_volumes_only_when_that_is_said(world, 
     equal(ours(), [], "volumes of the shop")
     equal(ground.plane.table("projects", "list"), [], "projects")
     ground.foreign.untouched()
+
+
+def test_the_agent_runs_where_there_is_nothing_but_itself(world):
+    ground = lab(world, 1, "28")
+    host, plane = ground.host(1), planes.Plane(world, ground)
+    token = re.search(r"mst_join_[0-9a-f]+", plane.join_command("bare"))[0]
+    # Beside the program there is what says which machine this is, the engine, and what the kernel offers: no libc, no shell, no file.
+    for file in ("/etc/machine-id", "/run/docker.sock", "/dev/random", "/dev/urandom"):
+        inside = f"/run/bare{file}"
+        host.run("sh", "-c", f"mkdir -p $(dirname {inside}) && touch {inside} && mount --bind {file} {inside}")
+    host.run("sh", "-c", "mkdir /run/bare/proc && mount -t proc proc /run/bare/proc")
+    host.run("install", binary(), "/run/bare/muster")
+    bare = ("chroot", "/run/bare", "/muster", "agent")
+    where = {"MUSTER_SERVER": plane.console.geturl(), "MUSTER_CA_PEM": pathlib.Path(plane.ca).read_text(), "MUSTER_AGENT_DOCKER": "/run/docker.sock"}
+    host.run(*bare, "join", "--token-stdin", text=token, env=where)
+    world.start("bare", host.command(*bare, "run", env=where))
+    plane.until_host("bare", "online")
+    version = host.engine.call("GET", "/version")["Version"]
+    wait_for("the engine's version", lambda: plane.host("bare")["engine"] == version, 20)
 
 
 def test_state_8_a_volume_of_somebody_else_is_not_taken_for_ours(world):

@@ -11,8 +11,10 @@ mod path;
 mod trust;
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Method, RequestBuilder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -118,6 +120,20 @@ pub struct Answer<T> {
     pub value: T,
 }
 
+/// How reqwest gets addresses: see [`names`].
+#[derive(Debug)]
+struct Names;
+
+impl Resolve for Names {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = names::addresses(name.as_str()).await?;
+            // The port is that of the URL.
+            Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+        })
+    }
+}
+
 /// A stream of hints. Who hears one reads again what it shows.
 #[derive(Debug)]
 pub struct Hints(reqwest::Response);
@@ -152,6 +168,7 @@ impl Client {
         // The system's roots are read by code that asks for the process's provider. Whoever chose one before wins.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let builder = reqwest::Client::builder()
+            .dns_resolver(Names)
             .connect_timeout(Duration::from_secs(10))
             .redirect(reqwest::redirect::Policy::none());
         let builder = match trust.tls() {

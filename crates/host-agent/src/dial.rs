@@ -1,8 +1,6 @@
 //! The way to the control plane: name, TCP, TLS, and HTTP/1.1 on top. Always TLS (CONNECT-2).
 
-use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -12,15 +10,11 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use url::Url;
 
 use crate::trust;
-
-/// How long one of several addresses may keep us from the next.
-const ADDRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server that is spoken to.
 #[derive(Debug, Clone)]
@@ -88,7 +82,7 @@ impl Drop for Connection {
 impl Connection {
     /// Connects; the error is a sentence for people.
     pub(crate) async fn open(endpoint: &Endpoint, tls: &Arc<ClientConfig>) -> Result<Self, String> {
-        let tcp = connect(&endpoint.host, endpoint.port).await?;
+        let tcp = names::connect(&endpoint.host, endpoint.port).await.map_err(|error| error.to_string())?;
         // Small messages must not wait for each other; it is no failure where it cannot be set.
         let _ = tcp.set_nodelay(true);
         let name = ServerName::try_from(endpoint.host.clone())
@@ -120,20 +114,4 @@ fn http_words(endpoint: &Endpoint, error: &hyper::Error) -> String {
     use std::error::Error as _;
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
     format!("{endpoint}: {error}{cause}")
-}
-
-async fn connect(host: &str, port: u16) -> Result<TcpStream, String> {
-    let addresses = tokio::net::lookup_host((host, port))
-        .await
-        .map_err(|error| format!("the name {host:?} cannot be resolved: {error}"))?;
-    let mut last = format!("the name {host:?} has no address");
-    for address in addresses {
-        let error = match tokio::time::timeout(ADDRESS_TIMEOUT, TcpStream::connect(address)).await {
-            Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(error)) => error,
-            Err(_) => io::Error::new(io::ErrorKind::TimedOut, "no answer"),
-        };
-        last = format!("{address} cannot be reached: {error}");
-    }
-    Err(last)
 }

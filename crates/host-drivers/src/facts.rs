@@ -1,7 +1,8 @@
-//! What a machine is: for people and for placement. Everything is read from the kernel's own files; what cannot be read is
-//! left empty, since no decision hangs on it.
+//! What a machine is: for people and for placement. Everything is what the kernel says; what cannot be read is left
+//! empty, since no decision hangs on it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -10,6 +11,7 @@ use host_proto::message::{Disk, DockerFacts, Facts};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::statvfs::statvfs;
+use nix::sys::utsname::{UtsName, uname};
 
 /// Interfaces of engines and of ours: their addresses are nobody's way to this host.
 const INNER: [&str; 6] = ["docker", "br-", "veth", "mst", "virbr", "cni"];
@@ -21,9 +23,11 @@ pub fn read(docker: Option<DockerFacts>, data: &Path) -> Facts {
     let root = docker.as_ref().map(|facts| facts.root_dir.clone()).filter(|root| !root.is_empty());
     let mut places = BTreeSet::from(["/".to_owned(), data.to_string_lossy().into_owned()]);
     places.extend(root);
+    let system = uname().ok();
+    let said = |word: Option<&OsStr>| word.map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     Facts {
-        hostname: line("/proc/sys/kernel/hostname"),
-        kernel: line("/proc/sys/kernel/osrelease"),
+        hostname: said(system.as_ref().map(UtsName::nodename)),
+        kernel: said(system.as_ref().map(UtsName::release)),
         arch: std::env::consts::ARCH.to_owned(),
         os_release: os_release(&fs::read_to_string("/etc/os-release").unwrap_or_default()),
         cpu_count: std::thread::available_parallelism()

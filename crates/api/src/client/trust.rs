@@ -52,7 +52,7 @@ fn spki_sha256(certificate: &CertificateDer<'_>) -> Option<[u8; 32]> {
 pub async fn presented_keys(host: &str, port: u16) -> std::io::Result<Vec<[u8; 32]>> {
     let recorder = Arc::new(Recorder::default());
     let config = client_config(recorder.clone());
-    let stream = tokio::net::TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
+    let stream = names::connect(host, port).await?;
     let name =
         ServerName::try_from(host.trim_matches(['[', ']']).to_owned()).map_err(std::io::Error::other)?;
     tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await?;

@@ -52,9 +52,6 @@ pub(super) async fn join(
     if let Err(text) = sane(&request) {
         return Err(ApiError::unprocessable(None, text));
     }
-    if request.facts.hostname.is_empty() && request.requested_name.is_none() {
-        return Err(ApiError::unprocessable(None, "the request has neither a host name nor a wished one"));
-    }
     let token = crate::random::bytes::<32>().map_err(|error| ApiError::internal(&error))?;
     let host_token = link::host_token(&token);
     let joined =
@@ -103,7 +100,7 @@ pub(super) async fn join(
 
 fn wanted(context: &Context, request: &JoinRequest, host_token: &str) -> Result<JoinAttempt, ApiError> {
     let now = clock::now();
-    let wished = request.requested_name.clone().unwrap_or_else(|| request.facts.hostname.clone());
+    let wished = request.requested_name.as_deref().unwrap_or(&request.facts.hostname);
     Ok(JoinAttempt {
         token: TokenHash::of(request.join_token.expose()),
         machine_id: request.machine_id.clone(),
@@ -111,7 +108,7 @@ fn wanted(context: &Context, request: &JoinRequest, host_token: &str) -> Result<
         wg_public_key: request.wg_public_key.clone(),
         facts: request.facts.clone(),
         agent_version: String::new(),
-        wished_name: host_name(&wished),
+        wished_name: host_name(wished),
         new_id: HostId::generate(unsigned(now), random()?),
         host_token: TokenHash::of(host_token),
         mesh: context.services.mesh,

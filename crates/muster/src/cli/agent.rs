@@ -14,7 +14,7 @@ pub(crate) struct AgentArgs {
 /// What to do on this machine.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentVerb {
-    /// Make this machine a host of a control plane; `muster hosts join` prints the whole command
+    /// Make this machine a host of a control plane; `muster hosts add` prints the whole command
     Join(Box<JoinArgs>),
     /// Run the agent: connect, and make this machine run what it should
     Run(Places),
