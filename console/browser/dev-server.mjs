@@ -40,7 +40,7 @@ export async function startDev(binary) {
   const folder = await mkdtemp(join(tmpdir(), 'muster-browser-'));
   // Nothing of the person's own settings: the command line knows this server because `muster dev` logged it in.
   const env = { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1' };
-  const child = spawn(binary, ['dev', '--data-dir', join(folder, 'data'), '--listen', '127.0.0.1:0', '--opamp-listen', '127.0.0.1:0'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(binary, ['dev', '--no-demo-host', '--data-dir', join(folder, 'data'), '--listen', '127.0.0.1:0', '--opamp-listen', '127.0.0.1:0'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise((done) => child.once('close', done));
   const close = async () => {
     child.kill('SIGTERM');

@@ -188,6 +188,42 @@ def test_r43_a_project_is_removed_and_its_volumes_only_when_that_is_said(world, 
     ground.foreign.untouched()
 
 
+def test_a_newcomer_sees_the_machine_itself_as_a_host(world):
+    ground = lab(world, 1, "28")
+    ground.load()
+    host = ground.host(1)
+    host.run("install", binary(), "/usr/local/bin/muster")
+    place = {"HOME": "/var/lib/newcomer"}
+    host.run("mkdir", "-p", "/var/lib/newcomer")
+    start = lambda: world.start("dev", host.command("muster", "dev", "--data-dir", "/var/lib/newcomer/dev", "--listen", "127.0.0.1:0", env=place))
+    tool = lambda *argv: host.run("muster", *argv, env=place, check=False)
+
+    def interrupt():
+        host.run("pkill", "-INT", "-f", "^muster dev")
+        equal(dev.process.wait(20), 0, "the exit code after Ctrl-C")
+
+    dev = start()
+    dev.line("this machine, with the engine at /var/run/docker.sock")
+    dev.line("Ctrl-C stops")
+    wait_for("the host", lambda: "online" in tool("hosts", "list")[1], 30)
+    file = projects.page()
+    host.run("sh", "-c", "cat >/var/lib/newcomer/compose.yaml", text=file)
+    code, said = tool("deploy", "--file", "/var/lib/newcomer/compose.yaml", "--yes")
+    check(code == 0, f"deploying ended with {code}: {said}")
+    page = lambda: host.run("curl", "-s", f"http://127.0.0.1:{projects.ADMIN_PORT}/", check=False)[1].strip()
+    wait_for("the page", lambda: page() == "v1", 20)
+    interrupt()
+    equal(page(), "v1", "the page without the control plane")
+    dev = start()
+    dev.line("Ctrl-C stops")
+    wait_for("the same host", lambda: "online" in tool("hosts", "list")[1], 30)
+    code, said = tool("projects", "rm", "page", "--yes")
+    check(code == 0, f"removing ended with {code}: {said}")
+    interrupt()
+    check("table inet muster" not in host.run("nft", "list", "tables")[1], "no rules are left")
+    check("netd" not in host.run("ps", "-e", "-o", "args")[1], "no program is left")
+
+
 def test_the_agent_runs_where_there_is_nothing_but_itself(world):
     ground = lab(world, 1, "28")
     host, plane = ground.host(1), planes.Plane(world, ground)

@@ -86,10 +86,7 @@ pub async fn leave(options: &Options, remove_containers: bool) -> Result<Left, L
         left = remove_ours(options, &joined.host_id).await?;
         // Names, ports and rules are for containers that are gone now.
         units::remove(&[netd, boot]).await?;
-        stop_netd(options).await;
-        if let Err(error) = Nft::new(Program::new(options.nft.clone())).remove().await {
-            tracing::warn!("the firewall's table is still there: {}", chain(&error));
-        }
+        close_net(options).await;
         for folder in [options.files(), options.secrets()] {
             remove_folder(&folder)?;
         }
@@ -99,6 +96,50 @@ pub async fn leave(options: &Options, remove_containers: bool) -> Result<Left, L
     std::fs::remove_file(&options.identity)
         .map_err(|source| LeaveError::File { path: options.identity.clone(), source })?;
     Ok(left)
+}
+
+/// Ends what serves the containers of a host that has none: names, ports and the firewall's table. Whether that was so; the
+/// machine stays a host.
+///
+/// # Errors
+/// See [`LeaveError`]: the identity or the engine.
+pub async fn rest(options: &Options) -> Result<bool, LeaveError> {
+    let (_, joined) = Identity::read_joined(&options.identity)?;
+    let engine = engine(options, &joined.host_id).await?;
+    let actual = Observer::new(engine).observe(None, &lists()).await;
+    if !known(actual.containers, "containers")?.is_empty() {
+        return Ok(false);
+    }
+    close_net(options).await;
+    Ok(true)
+}
+
+/// What is looked at: what there is of ours.
+fn lists() -> Look {
+    Look { lists: true, ..Look::default() }
+}
+
+/// Names, ports and rules.
+async fn close_net(options: &Options) {
+    stop_netd(options).await;
+    if let Err(error) = Nft::new(Program::new(options.nft.clone())).remove().await {
+        tracing::warn!("the firewall's table is still there: {}", chain(&error));
+    }
+}
+
+async fn engine(options: &Options, host: &HostId) -> Result<Arc<Engine>, LeaveError> {
+    let engine = Engine::connect(EngineOptions {
+        socket: options.docker.clone(),
+        host: host.clone(),
+        files: FilePlaces { files: options.files(), secrets: options.secrets() },
+        allow_host_paths: Vec::new(),
+    });
+    Ok(Arc::new(engine.await.map_err(failed("the container engine"))?))
+}
+
+fn failed(what: &str) -> impl FnOnce(Trouble) -> LeaveError {
+    let what = what.to_owned();
+    move |trouble| LeaveError::Engine { what, trouble }
 }
 
 async fn stop_agent(options: &Options) -> Result<(), LeaveError> {
@@ -130,19 +171,8 @@ async fn end(pid: u32) -> bool {
 
 /// Removes containers and networks with this host's label. What has another label, or none, is not even listed.
 async fn remove_ours(options: &Options, host: &HostId) -> Result<Left, LeaveError> {
-    let failed = |what: &str| {
-        let what = what.to_owned();
-        move |trouble| LeaveError::Engine { what, trouble }
-    };
-    let engine = Engine::connect(EngineOptions {
-        socket: options.docker.clone(),
-        host: host.clone(),
-        files: FilePlaces { files: options.files(), secrets: options.secrets() },
-        allow_host_paths: Vec::new(),
-    });
-    let engine = Arc::new(engine.await.map_err(failed("the container engine"))?);
-    let look = Look { lists: true, ..Look::default() };
-    let actual = Observer::new(engine.clone()).observe(None, &look).await;
+    let engine = engine(options, host).await?;
+    let actual = Observer::new(engine.clone()).observe(None, &lists()).await;
     let nothing = DesiredState::empty("", 0);
     let mut left = Left::default();
     for container in known(actual.containers, "containers")? {

@@ -1,6 +1,6 @@
 //! The operator's commands: each talks to the API of a server, except `admin`, which works on the data itself.
 
-mod agent;
+pub(crate) mod agent;
 mod agents;
 mod api_tokens;
 mod apply;

@@ -1,13 +1,18 @@
-//! `muster dev`: a server on loopback without TLS, one demo agent in the same process, and a login for the command
-//! line, so that a newcomer sees something live with one command.
+//! `muster dev`: a server on loopback without TLS, one demo agent in the same process, this machine as a host when it has a
+//! container engine, and a login for the command line, so that a newcomer sees something live with one command.
 
 mod agent;
 mod breath;
+mod door;
+mod host;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::time::Duration;
 
 use control_plane::{Config, RawConfig};
+
+use tokio::sync::watch;
 
 use crate::cli::DevArgs;
 use crate::context::{Context, Contexts, Turn};
@@ -17,6 +22,9 @@ use crate::{logging, output};
 
 /// The context that `muster dev` writes, and the one that it writes when the first name belongs to another server.
 const CONTEXTS: [&str; 2] = ["dev", "muster-dev"];
+
+/// How long the demo host may take to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(8);
 
 /// Runs the server with its demo agent.
 pub(crate) fn run(args: DevArgs, debug: bool) -> Result<(), Failure> {
@@ -31,37 +39,73 @@ async fn dev(args: DevArgs) -> Result<(), Failure> {
     let login = started.app.first_start().admin_password.clone();
     let stop = stop_signal()?;
     let (opamp, console) = (started.addresses.opamp.clone(), started.addresses.console.clone());
-    let greeting = greeting(&started);
+    let host = match args.no_demo_host {
+        true => Err("none was wanted".to_owned()),
+        false => host::options(&args.data_dir, args.docker.clone()),
+    };
+    let greeting = greeting(&started, &host);
+    let server = started.listeners.console.local_addr().map_err(|error| Failure::of(&error))?;
     let (ready, is_ready) = tokio::sync::oneshot::channel();
-    let agent = {
+    let (stopping, stopped) = tokio::sync::watch::channel(false);
+    let demo = {
         let (data_dir, wanted) = (args.data_dir.clone(), !args.no_demo_agent);
-        let (opamp, console) = (opamp.clone(), console.clone());
         tokio::spawn(async move {
             if is_ready.await.is_err() {
                 return;
             }
             let context = remember(&console, login).await;
-            let next = context.as_deref().unwrap_or("Next: open the console.");
+            let next = context.as_ref().map_or("Next: open the console.", |known| known.next.as_str());
             let _ = output::line(&format!("{greeting}\n{next}\nCtrl-C stops the server."));
             if let Err(error) = &context {
                 tracing::warn!("the command line is not logged in: {error}");
             }
-            match (wanted, token) {
-                (true, Some(token)) => agent::run(&opamp, &token, &data_dir.join("demo-agent")).await,
-                (true, None) => {
-                    tracing::warn!("the demo agent has no token, its file is gone; make one in the console")
+            let client = context.ok().and_then(|known| known.client);
+            let host = show_host(host.ok(), server, client, stopped);
+            let agent = async {
+                match (wanted, token) {
+                    (true, Some(token)) => agent::run(&opamp, &token, &data_dir.join("demo-agent")).await,
+                    (true, None) => {
+                        tracing::warn!(
+                            "the demo agent has no token, its file is gone; make one in the console"
+                        );
+                    }
+                    (false, _) => {}
                 }
-                (false, _) => {}
-            }
+            };
+            tokio::join!(host, agent);
         })
+    };
+    let stop = async move {
+        stop.await;
+        // The host says goodbye before its server goes.
+        let _ = stopping.send(true);
+        let _ = tokio::time::timeout(GOODBYE, stopping.closed()).await;
     };
     let served = started
         .serve(&args.common, stop, move || {
             let _ = ready.send(());
         })
         .await;
-    agent.abort();
+    demo.abort();
     served
+}
+
+/// Runs the demo host, where there can be one, until it is told to stop.
+async fn show_host(
+    options: Option<host_agent::Options>,
+    server: SocketAddr,
+    client: Option<api::Client>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let Some(options) = options else { return };
+    // The server is there until nobody has this any more.
+    let _serving = stopped.clone();
+    let stop = async move {
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    };
+    if let Err(error) = host::run(options, server, client, stop).await {
+        tracing::warn!("this machine is not shown as a host: {error:#}");
+    }
 }
 
 fn config(args: &DevArgs) -> Result<Config, Failure> {
@@ -110,7 +154,7 @@ fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
 
 /// Logs the command line in, on a first start, under a context of its own; says how to use it. The context that a
 /// person works with stays the current one.
-async fn remember(console: &str, password: Option<String>) -> Result<String, String> {
+async fn remember(console: &str, password: Option<String>) -> Result<Known, String> {
     let mut contexts = Contexts::load().map_err(|failure| failure.to_string())?;
     let is_free = |name: &&str| contexts.contexts.get(*name).is_none_or(|known| is_here(&known.url));
     let name = CONTEXTS.into_iter().find(is_free).unwrap_or(CONTEXTS[1]);
@@ -123,16 +167,29 @@ async fn remember(console: &str, password: Option<String>) -> Result<String, Str
         }
         None => contexts.contexts.get(name).and_then(|context| context.token.clone()),
     };
+    let client = match &token {
+        Some(token) => api::Client::new(console, &api::Trust::System, Some(token.clone())).ok(),
+        None => None,
+    };
     let context = Context { url: console.to_owned(), token, spki_sha256: None };
     let is_current = contexts.put(name, context, Turn::No);
     contexts.save().map_err(|failure| failure.to_string())?;
-    Ok(match (is_current, &contexts.current) {
+    let next = match (is_current, &contexts.current) {
         (false, Some(current)) => format!(
             "Next: open the console, or run  muster agents list --context {name}   (it is logged in already; your \
              current context stays {current})."
         ),
         _ => "Next: open the console, or run  muster agents list   (it is logged in already).".to_owned(),
-    })
+    };
+    Ok(Known { next, client })
+}
+
+/// The command line is logged in.
+struct Known {
+    /// What to do next, for people.
+    next: String,
+    /// The API as the command line uses it.
+    client: Option<api::Client>,
 }
 
 /// Whether a URL is one of this machine's, as that of every `muster dev` is.
@@ -140,13 +197,17 @@ fn is_here(url: &str) -> bool {
     ["http://127.", "http://localhost:", "http://[::1]"].iter().any(|start| url.starts_with(start))
 }
 
-fn greeting(started: &Started) -> String {
+fn greeting(started: &Started, host: &Result<host_agent::Options, String>) -> String {
     let first = started.app.first_start();
     let mut lines = vec![
         format!("Muster {} for a look around, on this machine only", env!("CARGO_PKG_VERSION")),
         format!("console   {}", started.addresses.console),
         format!("agents    {}", started.addresses.opamp),
     ];
+    lines.push(match host {
+        Ok(options) => format!("host      this machine, with the engine at {}", options.docker.display()),
+        Err(why) => format!("host      none: {why}"),
+    });
     match &first.admin_password {
         Some(password) => {
             lines.push(format!("login     admin / {password}   (shown once)"));

@@ -49,34 +49,32 @@ pub(crate) fn agent(args: AgentArgs, debug: bool) -> Result<(), Failure> {
 
 fn options(places: Places) -> Result<Options, Failure> {
     let Places { identity, data_dir, run_dir, docker, network_range, allow_host_path } = places;
-    let docker = docker.or_else(|| std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty()));
-    let usual = Options::default();
-    let docker = match docker {
-        None => usual.docker.clone(),
-        Some(text) => match (text.strip_prefix("unix://"), text.contains("://")) {
-            (Some(path), _) => PathBuf::from(path),
-            (None, false) => PathBuf::from(text),
-            (None, true) => {
-                let text = format!(
-                    "{text}: the agent reaches the container engine by a socket on this machine only"
-                );
-                return Err(Failure::usage(text));
-            }
-        },
-    };
     Ok(Options {
         identity,
         data_dir,
         run_dir,
-        docker,
+        docker: socket_of(docker)?,
         network_range,
         allow_host_paths: allow_host_path,
-        ..usual
+        ..Options::default()
     })
 }
 
+/// The engine's socket: the one that was said, else that of `DOCKER_HOST`, else the usual one.
+pub(crate) fn socket_of(said: Option<String>) -> Result<PathBuf, Failure> {
+    let said = said.or_else(|| std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty()));
+    let Some(text) = said else { return Ok(Options::default().docker) };
+    match (text.strip_prefix("unix://"), text.contains("://")) {
+        (Some(path), _) => Ok(PathBuf::from(path)),
+        (None, false) => Ok(PathBuf::from(text)),
+        (None, true) => Err(Failure::usage(format!(
+            "{text}: the agent reaches the container engine by a socket on this machine only"
+        ))),
+    }
+}
+
 /// Without systemd, which has a unit for it, netd is started by whoever needs it.
-fn with_netd(options: Options) -> Options {
+pub(crate) fn with_netd(options: Options) -> Options {
     if std::env::var_os("INVOCATION_ID").is_some() {
         return options;
     }

@@ -36,6 +36,7 @@ fn dev_shows_a_live_agent_and_the_command_line_is_logged_in() {
     let password = server.ready.admin_password.clone().unwrap();
     let (_, out) = server.stop();
     assert!(out.contains(&password) && out.contains("muster agents list"), "{out}");
+    assert!(out.contains("host      none: none was wanted"), "{out}");
 
     let server = start(&place);
     let again = demo_agent(&place);

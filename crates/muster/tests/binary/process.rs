@@ -67,6 +67,8 @@ impl Place {
     /// Gives a command this directory as its home and nothing else of the environment.
     pub(crate) fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.env_clear().current_dir(self.dir.path());
+        // The machine that runs the tests is nobody's host.
+        command.env("MUSTER_NO_DEMO_HOST", "true");
         command.env("HOME", self.dir.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.stdin(Stdio::null())
     }
