@@ -29,5 +29,6 @@ mod setup;
 mod tasks;
 
 pub use app::{Addresses, App, BuildError, FirstStart, ServeError};
+pub use ca::{CaError, throwaway_certificate};
 pub use config::{Config, ConfigError, RawConfig};
 pub use listen::{ListenError, Listeners};

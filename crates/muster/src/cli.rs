@@ -229,12 +229,9 @@ pub(crate) struct DevArgs {
     /// Start no demo agent
     #[arg(long, env = "MUSTER_NO_DEMO_AGENT")]
     pub(crate) no_demo_agent: bool,
-    /// Do not make this machine a host, even when it has a container engine
+    /// Do not make this machine a host, even when it has a container engine (that of DOCKER_HOST, or the usual one)
     #[arg(long, env = "MUSTER_NO_DEMO_HOST")]
     pub(crate) no_demo_host: bool,
-    /// The container engine's socket; DOCKER_HOST is read when this is not set
-    #[arg(long, env = "MUSTER_AGENT_DOCKER", value_name = "SOCKET")]
-    pub(crate) docker: Option<String>,
     #[command(flatten)]
     pub(crate) common: CommonArgs,
 }

@@ -41,7 +41,7 @@ async fn dev(args: DevArgs) -> Result<(), Failure> {
     let (opamp, console) = (started.addresses.opamp.clone(), started.addresses.console.clone());
     let host = match args.no_demo_host {
         true => Err("none was wanted".to_owned()),
-        false => host::options(&args.data_dir, args.docker.clone()),
+        false => host::options(&args.data_dir),
     };
     let greeting = greeting(&started, &host);
     let server = started.listeners.console.local_addr().map_err(|error| Failure::of(&error))?;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
-use rustls::pki_types::PrivateKeyDer;
+use rustls::sign::SingleCertAndKey;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -13,8 +13,8 @@ use tokio_rustls::TlsAcceptor;
 pub(super) struct Door {
     listener: TcpListener,
     acceptor: TlsAcceptor,
-    /// What a host checks it against: its own certificate, made for this start.
-    pub(super) certificate_pem: String,
+    /// What a host checks it against: an authority that was made for this start.
+    pub(super) authority_pem: String,
     /// `127.0.0.1:` and a port that the kernel chose.
     pub(super) address: SocketAddr,
 }
@@ -24,15 +24,13 @@ impl Door {
     pub(super) async fn open() -> anyhow::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
-        let made = rcgen::generate_simple_self_signed([address.ip().to_string()])?;
-        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(anyhow::Error::msg)?;
+        let (authority_pem, key) = control_plane::throwaway_certificate(address.ip())?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)?;
-        let certificate_pem = made.cert.pem();
-        Ok(Self { listener, acceptor: TlsAcceptor::from(Arc::new(config)), certificate_pem, address })
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
+        Ok(Self { listener, acceptor: TlsAcceptor::from(Arc::new(config)), authority_pem, address })
     }
 
     /// Lets through to `server` what comes, until its task is ended.

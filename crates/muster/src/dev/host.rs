@@ -15,12 +15,12 @@ use super::door::Door;
 use crate::command::agent::{socket_of, with_netd};
 
 /// What the demo host would run with, or why there is none.
-pub(super) fn options(data_dir: &Path, docker: Option<String>) -> Result<Options, String> {
+pub(super) fn options(data_dir: &Path) -> Result<Options, String> {
     let usual = Options::default();
     if Identity::read_joined(&usual.identity).is_ok() {
         return Err("this machine is a host already, of another control plane".to_owned());
     }
-    let docker = socket_of(docker).map_err(|failure| failure.to_string())?;
+    let docker = socket_of(None).map_err(|failure| failure.to_string())?;
     if let Err(error) = UnixStream::connect(&docker) {
         return Err(format!("no container engine answers at {} ({error})", docker.display()));
     }
@@ -53,7 +53,7 @@ pub(super) async fn run(
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let door = Door::open().await?;
-    let (address, authority) = (door.address, TrustAnchor::Ca { pem: door.certificate_pem.clone() });
+    let (address, authority) = (door.address, TrustAnchor::Ca { pem: door.authority_pem.clone() });
     let passing = tokio::spawn(door.serve(server));
     if Identity::read_joined(&options.identity).is_err() {
         let client = client.ok_or_else(|| anyhow::anyhow!("the command line is not logged in here"))?;
