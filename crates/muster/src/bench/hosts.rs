@@ -50,7 +50,7 @@ const COMPOSE: &str = "services: {web: {image: 'bench/web:1', environment: {A: b
 /// What docs/guide/benchmarks.md gives the reasons for.
 mod most {
     /// Bytes of a connected host.
-    pub(super) const BYTES: f64 = 16.0 * 1024.0;
+    pub(super) const BYTES: f64 = 32.0 * 1024.0;
     /// Milliseconds of processor time for a host in a minute.
     pub(super) const CPU_MS: f64 = 2.0;
     /// Transactions in a minute, of all hosts together.
