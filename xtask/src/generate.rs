@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The folder of the workspace.
+/// The folder of the workspace: the one that we are in, since a program that was built in another checkout may run here.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf()
+    let here = std::env::current_dir().unwrap_or_default();
+    let is_root = |folder: &&Path| folder.join("xtask/Cargo.toml").is_file();
+    here.ancestors().find(is_root).unwrap_or(&here).to_path_buf()
 }
 
 fn target() -> PathBuf {
