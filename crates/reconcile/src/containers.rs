@@ -2,6 +2,8 @@
 //! address or a singleton's turn must be given back before it is taken.
 
 mod make;
+
+pub(crate) use make::sources;
 mod removal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -136,7 +138,7 @@ fn start(planner: &mut Planner<'_>, spec: &ReplicaSpec, container: &Container, g
 
 fn with_networks(planner: &mut Planner<'_>, spec: &ReplicaSpec, actions: Vec<Action>) {
     let item = Item::Replica(spec.replica_id.clone());
-    match planner.needs(make::sources(spec)) {
+    match planner.needs(sources(spec)) {
         Err(why) => planner.hold(item, title(spec), why),
         Ok(needs) => {
             planner.step(Step { item, title: title(spec), phase: Phase::Replicas, needs, actions });

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use host_proto::desired::{DesiredRun, ReplicaSpec};
+use host_proto::desired::{DesiredRun, ReplicaSpec, Section};
 use host_proto::id::ReplicaId;
 use host_proto::report::{HealthState, ReplicaReport, ReplicaState};
 use host_proto::{DesiredState, Moment};
 
 use crate::actual::{Actual, Container, ContainerState, Seen};
+use crate::containers::sources;
 use crate::images::pull_name;
 use crate::item::Item;
 use crate::memory::Memory;
@@ -205,7 +206,7 @@ fn without_container(sight: &Sight<'_>, spec: &ReplicaSpec) -> ReplicaReport {
     }
 }
 
-/// The last error of the replica itself, of its image, or of what the plan says cannot be.
+/// The last error of the replica itself, of its image, of what it is attached to, or of what the plan says cannot be.
 fn failure(sight: &Sight<'_>, item: &Item, spec: Option<&ReplicaSpec>) -> Option<String> {
     let own = sight.memory.attempts(item).map(|attempts| attempts.error.clone());
     let image = || {
@@ -217,7 +218,27 @@ fn failure(sight: &Sight<'_>, item: &Item, spec: Option<&ReplicaSpec>) -> Option
         Why::Refused(reason) => Some(reason.clone()),
         _ => None,
     };
-    own.or_else(image).or_else(refused)
+    own.or_else(image).or_else(|| source(sight, spec?)).or_else(refused)
+}
+
+/// The last error of a network, volume or file that a replica needs.
+fn source(sight: &Sight<'_>, spec: &ReplicaSpec) -> Option<String> {
+    sources(spec).into_iter().find_map(|item| {
+        let attempts = sight.memory.attempts(&item)?;
+        let listed = sight.desired?;
+        let name = match &item {
+            Item::Network(id) => listed.networks.iter().find(|it| it.id == *id).map(|it| &it.name),
+            Item::Volume(id) => listed.volumes.iter().find(|it| it.id == *id).map(|it| &it.name),
+            _ => None,
+        };
+        let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+        let kind = match item.section() {
+            Section::Networks => "network",
+            Section::Volumes => "volume",
+            _ => "a file of it",
+        };
+        Some(format!("{kind}{name}: {}", attempts.error))
+    })
 }
 
 fn why<'a>(sight: &Sight<'a>, item: &Item) -> Option<&'a Why> {

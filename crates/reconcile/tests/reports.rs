@@ -106,6 +106,24 @@ fn a_failure_is_told_in_the_words_of_the_engine_also_when_it_was_the_image() {
 }
 
 #[test]
+fn a_network_that_cannot_be_made_is_what_its_replicas_failed_for() {
+    let mut world = World::new(state(1));
+    let plan = world.plan();
+    world.carry_out(plan, &mut |action| {
+        matches!(action, Action::CreateNetwork { .. }).then_some(TroubleKind::Retry)
+    });
+    let name = world.desired.networks[0].name.clone();
+    // While it waits for the next try, and while that is under way.
+    for waited in [0, 60] {
+        world.wait(Duration::from_secs(waited));
+        let one = told(&world, &CrashWatch::default()).remove(0);
+        assert_eq!(one.state, ReplicaState::Failed, "after {waited} s");
+        let said = one.last_error.unwrap();
+        assert!(said.starts_with(&format!("network {name}: cannot")), "{said}");
+    }
+}
+
+#[test]
 fn one_that_waits_for_another_is_held_and_one_that_is_under_way_is_creating() {
     let mut world = World::new(state(2));
     world.desired.replicas[1].depends_on = vec!["rep_1".parse().unwrap()];

@@ -114,7 +114,7 @@ fn turns(planner: &Planner<'_>, spec: &ReplicaSpec, grouped: &Grouped<'_>) -> Re
 }
 
 /// Networks, volumes and files that a container stands on.
-pub(super) fn sources(spec: &ReplicaSpec) -> Vec<Item> {
+pub(crate) fn sources(spec: &ReplicaSpec) -> Vec<Item> {
     let networks = spec.networks.iter().map(|attachment| Item::Network(attachment.network_id.clone()));
     let mounts = spec.mounts.iter().filter_map(|mount| match &mount.source {
         MountSource::Volume { volume_id } => Some(Item::Volume(volume_id.clone())),
