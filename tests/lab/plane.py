@@ -158,9 +158,9 @@ class Plane(Muster):
         """{name: service} as the API shows them."""
         return {s["name"]: s for s in self.api("GET", "/api/v1/services")["items"] if s["project"] == project}
 
-    def follow(self, project, service):
+    def follow(self, project, service, *flags):
         """`muster logs --follow` as a child whose lines come as they are made."""
-        return self.world.start("logs", self.command("logs", f"{project}/{service}", "--follow"), env=self.environment())
+        return self.world.start("logs", self.command("logs", f"{project}/{service}", "--follow", *flags), env=self.environment())
 
 
 def join_with(host, command):

@@ -169,6 +169,26 @@ def test_req_3_logs_stream_as_they_are_made(world):
     got = numbers()
     equal(got, list(range(got[0], got[0] + len(got))), "lines, none twice and none missing")
     follower.stop()
+    # Another one begins with the last lines, not with the first.
+    late = ground.plane.follow("shop", "worker", "--tail", "2")
+    first = re.search(r"order (\d+) with", late.line("order"))
+    check(int(first[1]) >= got[-1] - 1, f"it begins with order {first[1]} after {got[-1]}")
+    late.stop()
+    ground.foreign.untouched()
+
+
+def test_a_host_that_leaves_with_its_containers_leaves_only_its_volumes(world):
+    ground = OneHost(world, "28")
+    ground.shop()
+    host = ground.host
+    said = host.run("muster", "agent", "leave", "--yes", "--remove-containers")[1]
+    check("no host any more" in said and "Volumes that are left" in said, f"it says what it did: {said}")
+    equal(ground.ours("shop", running=False), [], "containers")
+    equal([n["Name"] for n in host.engine.networks() if "muster.network" in (n["Labels"] or {})], [], "networks")
+    check("table inet muster" not in host.run("nft", "list", "tables")[1], "no rules are left")
+    check("/run/5050" not in host.run("cat", "/proc/mounts")[1], "no file system is left")
+    code, said = host.run("muster", "agent", "status", check=False)
+    check(code != 0 and "no host yet" in said, f"it is none: {said}")
     ground.foreign.untouched()
 
 

@@ -77,6 +77,30 @@ def test_state_10_a_port_that_is_taken_is_refused_by_its_number(world):
     refused(ground, poller, projects.page("v2", port=8090, extra=SOON), "8090")
 
 
+def test_state_10_a_port_that_is_taken_is_refused_also_when_no_container_changes(world):
+    ground = OneHost(world)
+    ground.plane.deployed("page", projects.page())
+    before = ground.starts("page")
+    world.start("squatter", ground.host.command("busybox", "httpd", "-f", "-p", "8090", "-h", "/etc/docker"))
+    wait_for("the squatter", lambda: ground.host.run("curl", "-s", "http://127.0.0.1:8090/", check=False)[0] == 0)
+    code, said = ground.plane.deploy("page", projects.page(port=8090))
+    check(code != 0 and "8090" in said, f"the deploy ended with {code}: {said}")
+    wait_for("the page where it was", lambda: ground.page(PORT) == "v1", 20)
+    equal(ground.starts("page"), before, "containers")
+    ground.foreign.untouched()
+
+
+def test_a_removed_project_leaves_its_addresses_to_the_next(world):
+    ground = OneHost(world)
+    ground.plane.deployed("page", projects.page())
+    for name, port in (("one", 8091), ("two", 8092), ("three", 8093)):
+        ground.plane.deployed(name, projects.page(project=name, port=port))
+        ground.plane.must("projects", "rm", name, "--yes")
+    ours = lambda: [n["Name"] for n in ground.host.engine.networks() if "muster.network" in (n["Labels"] or {})]
+    wait_for("only the network of what runs", lambda: len(ours()) == 1, 30)
+    ground.foreign.untouched()
+
+
 def test_a_compose_file_that_makes_no_sense_changes_nothing_and_names_its_line(world):
     ground, poller = serving(world)
     refused(ground, poller, projects.page("v2", extra="    netwroks: [front]\n"), "netwroks")

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_drivers::docker::{Engine, EngineOptions, FilePlaces, Look, Observer};
+use host_drivers::files::release;
 use host_drivers::netd;
 use host_drivers::nft::{Nft, Program};
 use host_proto::DesiredState;
@@ -82,12 +83,15 @@ pub async fn leave(options: &Options, remove_containers: bool) -> Result<Left, L
     units::remove(&[agent]).await?;
     stop_agent(options).await?;
     let mut left = Left::default();
-    if remove_containers {
+    // Without containers there is nothing that the rest is for.
+    if remove_containers || !has_containers(options, &joined.host_id).await {
         left = remove_ours(options, &joined.host_id).await?;
         // Names, ports and rules are for containers that are gone now.
         units::remove(&[netd, boot]).await?;
         close_net(options).await;
-        for folder in [options.files(), options.secrets()] {
+        let secrets = options.secrets();
+        release(&secrets).map_err(|source| LeaveError::File { path: secrets.clone(), source })?;
+        for folder in [options.files(), secrets] {
             remove_folder(&folder)?;
         }
     }
@@ -112,6 +116,13 @@ pub async fn rest(options: &Options) -> Result<bool, LeaveError> {
     }
     close_net(options).await;
     Ok(true)
+}
+
+/// Whether there are containers of ours, or nobody knows.
+async fn has_containers(options: &Options, host: &HostId) -> bool {
+    let Ok(engine) = engine(options, host).await else { return true };
+    let actual = Observer::new(engine).observe(None, &lists()).await;
+    actual.containers.known().is_none_or(|found| !found.is_empty())
 }
 
 /// What is looked at: what there is of ours.

@@ -3,6 +3,8 @@
 
 mod memory;
 
+pub use memory::release;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, Write as _};

@@ -198,9 +198,9 @@ pub(crate) fn trust(fingerprint: Option<&str>) -> Result<Trust, Failure> {
     Ok(Trust::Pinned(pin))
 }
 
-#[expect(clippy::print_stderr, reason = "--debug asks for it")]
+/// What `--debug` asks for.
 pub(crate) fn show(line: &str) {
-    eprintln!("{line}");
+    crate::output::note(line);
 }
 
 #[cfg(test)]

@@ -120,11 +120,10 @@ impl Failure {
     }
 
     /// Prints it and gives the exit code.
-    #[expect(clippy::print_stderr, reason = "this is where errors reach people")]
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("muster: {}", self.message);
+        crate::output::note(&format!("muster: {}", self.message));
         if let Some(hint) = &self.hint {
-            eprintln!("{hint}");
+            crate::output::note(hint);
         }
         ExitCode::from(self.kind.code())
     }

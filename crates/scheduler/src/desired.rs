@@ -20,6 +20,9 @@ pub use routes::route_of;
 pub const DOMAIN: &str = "internal";
 /// How long an answer may be kept, in seconds (R59).
 pub const TTL_S: u32 = 2;
+/// A host may remove so many networks that nothing wants: nothing is lost with one, and an address range that stays is in the
+/// way of the next project that is given it. The agent removes none that a container is on.
+const NETWORKS: u32 = 1_024;
 
 /// All that the state of one host follows from.
 #[derive(Debug, Clone)]
@@ -64,7 +67,7 @@ pub fn desired_state(world: &HostWorld<'_>) -> DesiredState {
     state.gc = Gc::default();
     state.registry = Registry { address: None, auth: world.registries.to_vec() };
     state.dns = Dns { domain: DOMAIN.to_owned(), ttl_s: TTL_S, ..Dns::default() };
-    let mut removals = Removals { replicas: small(world.unknown), ..Removals::default() };
+    let mut removals = Removals { replicas: small(world.unknown), networks: NETWORKS, ..Removals::default() };
     for project in world.projects {
         add_project(world, project, &mut state, &mut removals);
     }
@@ -88,8 +91,6 @@ fn add_project(
     for place in project.networks.iter().filter(|it| it.host_id == world.host.id) {
         if used.contains(&place.id) {
             state.networks.push(network(project, place));
-        } else {
-            removals.networks += 1;
         }
     }
     for place in project.volumes.iter().filter(|it| it.host_id == world.host.id) {

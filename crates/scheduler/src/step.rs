@@ -98,7 +98,7 @@ pub fn step(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis) -> Step {
         let look = Look { world, hosts, now, service, wanted: world.wanted(service) };
         look.advance(&mut step, &mut failed);
     }
-    settle::deployment(world, &failed, &mut step);
+    settle::deployment(world, &failed, now, &mut step);
     step
 }
 

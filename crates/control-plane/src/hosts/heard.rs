@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use host_proto::desired::Section;
-use host_proto::id::{HostId, VolumeId};
+use host_proto::id::{HostId, ReplicaId, VolumeId};
 use host_proto::message::{Hello, HostLogsTail, Metrics, StateApplied};
 use host_proto::report::{ItemState, ReplicaReport, ReplicaState};
 use model::hosting::Phase;
@@ -29,8 +29,7 @@ impl Services {
                 rows.iter().filter(|(id, phase)| *phase == Phase::Removing && !here.contains(id.as_str()));
             let gone: Vec<_> = gone.map(|(id, _)| id.clone()).collect();
             if !gone.is_empty() {
-                let projects = self.store.replicas_gone(id.clone(), gone).await?;
-                projects.into_iter().for_each(|project| self.look_at(project));
+                self.forget_replicas(id, gone).await?;
             }
         }
         self.heard_replicas(id, &hello.replicas).await
@@ -47,10 +46,7 @@ impl Services {
         let (gone, news): (Vec<_>, Vec<_>) =
             news.into_iter().partition(|it| it.state == ReplicaState::Removed);
         if !gone.is_empty() {
-            let gone = gone.into_iter().map(|it| it.replica_id).collect();
-            for project in self.store.replicas_gone(id.clone(), gone).await? {
-                self.look_at(project);
-            }
+            self.forget_replicas(id, gone.into_iter().map(|it| it.replica_id).collect()).await?;
         }
         if news.is_empty() {
             return Ok(());
@@ -82,9 +78,7 @@ impl Services {
                 gone.iter().for_each(|it| drop(entry.known.reports.remove(it.as_str())));
                 entry.known.unknown = 0;
             });
-            for project in self.store.replicas_gone(id.clone(), gone).await? {
-                self.look_at(project);
-            }
+            self.forget_replicas(id, gone).await?;
         }
         self.heard_deleted(id, applied).await?;
         self.heard_replicas(id, &applied.replicas).await?;
@@ -95,6 +89,17 @@ impl Services {
             }
         }
         self.hub.hosts_changed([id.to_string()]);
+        Ok(())
+    }
+
+    /// Replicas that were to go are gone.
+    async fn forget_replicas(&self, id: &HostId, gone: Vec<ReplicaId>) -> Result<(), StoreError> {
+        let projects = self.store.replicas_gone(id.clone(), gone).await?;
+        if !projects.is_empty() {
+            // The networks that only they were on go next.
+            self.live.state_changed(id);
+        }
+        projects.into_iter().for_each(|project| self.look_at(project));
         Ok(())
     }
 

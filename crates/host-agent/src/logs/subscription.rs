@@ -57,6 +57,8 @@ impl Subscription {
     pub(super) async fn run(mut self) {
         let (lines, mut came) = mpsc::channel(WAITING);
         let (mut seen, mut engine) = (self.parts.seen.clone(), self.parts.engine.clone());
+        // What they hold by now is no news: it would be read as another engine, and everything told from the beginning.
+        let _ = (seen.borrow_and_update(), engine.borrow_and_update());
         self.follow(&lines);
         loop {
             let gather = tokio::time::sleep_until(self.flush_at);

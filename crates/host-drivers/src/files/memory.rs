@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use nix::mount::{MsFlags, mount};
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 use reconcile::{Trouble, TroubleKind};
 
@@ -25,6 +26,19 @@ pub(super) fn ensure(folder: &Path) -> Result<(), Trouble> {
         text: format!("{} is not in memory, and no tmpfs can be mounted there: {error}", folder.display()),
         kind: TroubleKind::Refused,
     })
+}
+
+/// Takes away the file system that [`ensure`] made, if it made one.
+///
+/// # Errors
+///
+/// When the kernel does not let go of it.
+pub fn release(folder: &Path) -> std::io::Result<()> {
+    match umount2(folder, MntFlags::MNT_DETACH) {
+        // No file system of its own, or no such directory.
+        Ok(()) | Err(Errno::EINVAL | Errno::ENOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Whether what is written there stays in memory.

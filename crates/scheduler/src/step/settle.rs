@@ -1,6 +1,8 @@
 //! A deployment as a whole: it is done when every service of it is where it should be, and goes back as a whole when one
 //! cannot get there, so that releases which were made for each other stay together.
 
+use std::time::Duration;
+
 use host_proto::desired::Section;
 use host_proto::report::ItemState;
 use model::UnixMillis;
@@ -9,6 +11,9 @@ use model::hosting::{Deployment, DeploymentItem, DeploymentState, ItemOutcome, P
 use super::{Change, Failures, Step};
 use crate::judge::GIVE_UP_MS;
 use crate::world::{HostView, age_ms};
+
+/// A host has so long to say that a new port cannot be opened, before its deployment is done.
+const OPEN_MS: u64 = GIVE_UP_MS / 2 + 1_000;
 
 /// Services of the deployment whose ports cannot be opened.
 pub(super) fn failures(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis) -> Failures {
@@ -50,10 +55,10 @@ pub(super) fn failures(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis
 }
 
 /// What becomes of the deployment.
-pub(super) fn deployment(world: &ProjectWorld, failed: &Failures, step: &mut Step) {
+pub(super) fn deployment(world: &ProjectWorld, failed: &Failures, now: UnixMillis, step: &mut Step) {
     let Some(deployment) = &world.deployment else { return };
     match deployment.state {
-        DeploymentState::Running => running(world, deployment, failed, step),
+        DeploymentState::Running => running(world, deployment, failed, now, step),
         DeploymentState::RollingBack => {
             if deployment.items.iter().all(|item| is_there(world, item, item.from.as_ref())) {
                 let reason = deployment.reason.clone();
@@ -64,7 +69,13 @@ pub(super) fn deployment(world: &ProjectWorld, failed: &Failures, step: &mut Ste
     }
 }
 
-fn running(world: &ProjectWorld, deployment: &Deployment, failed: &Failures, step: &mut Step) {
+fn running(
+    world: &ProjectWorld,
+    deployment: &Deployment,
+    failed: &Failures,
+    now: UnixMillis,
+    step: &mut Step,
+) {
     let first = deployment.items.iter().find_map(|item| Some((item, failed.get(&item.service_id)?)));
     if let Some((item, why)) = first {
         let name =
@@ -83,7 +94,11 @@ fn running(world: &ProjectWorld, deployment: &Deployment, failed: &Failures, ste
     }
     let mut all = true;
     for item in &deployment.items {
-        let there = is_there(world, item, item.to.as_ref());
+        let mut there = is_there(world, item, item.to.as_ref());
+        if there && opens_ports(world, item) && age_ms(now, deployment.created_at) < OPEN_MS {
+            there = false;
+            step.look_at(deployment.created_at.after(Duration::from_millis(OPEN_MS)));
+        }
         all &= there;
         if there && item.outcome == ItemOutcome::Waiting {
             step.changes
@@ -93,6 +108,15 @@ fn running(world: &ProjectWorld, deployment: &Deployment, failed: &Failures, ste
     if all {
         step.changes.push(Change::Deployment { state: DeploymentState::Done, reason: None });
     }
+}
+
+/// Whether a service publishes ports that it did not publish before.
+fn opens_ports(world: &ProjectWorld, item: &DeploymentItem) -> bool {
+    let release = |id: &Option<host_proto::id::ReleaseId>| id.as_ref().and_then(|id| world.releases.get(id));
+    let before = release(&item.from);
+    release(&item.to).is_some_and(|after| {
+        after.spec.ports.iter().any(|port| before.is_none_or(|it| !it.spec.ports.contains(port)))
+    })
 }
 
 /// Whether a service runs this release, all of it, and nothing else that takes traffic.

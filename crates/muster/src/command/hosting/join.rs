@@ -29,6 +29,12 @@ pub(super) async fn add(args: HostsAdd, global: &Global) -> Result<(), Failure> 
     let created = client.create_join_token(&new).await?;
     let format = args.output.format;
     output::value(format, &created, || paste(&created), || vec![created.command.clone()])?;
+    if ["//127.", "//localhost", "//[::1]"].iter().any(|here| created.command.contains(here)) {
+        output::warning(
+            "this command works on the server's own machine only. Start the server with --public-url \
+             https://NAME-OR-ADDRESS:5050, as machines reach it, and add the host again",
+        );
+    }
     let is_for_people = format == Format::Table && io::stdout().is_terminal();
     if args.no_wait || !(args.wait || is_for_people) {
         return Ok(());
