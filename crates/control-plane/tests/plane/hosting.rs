@@ -131,3 +131,26 @@ async fn shown(api: &Api<'_>) -> Vec<Value> {
     assert_eq!(status, StatusCode::OK, "{body}");
     body["items"].as_array().unwrap().clone()
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn join_6_the_data_directory_holds_no_token_of_a_host() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let machine = Machine::named("h1");
+    let join_token = api.join_token().await.token;
+    let answer = machine.join(world.console, &join_token).await.unwrap_or_else(|it| panic!("{}", it.text()));
+    let host = living(&world, &answer, &machine).await;
+    until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    world.stop().await;
+    let files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.iter().any(|file| file.ends_with("muster.db")), "{files:?}");
+    for file in files.iter().filter(|file| file.is_file()) {
+        let bytes = std::fs::read(file).unwrap();
+        for token in [join_token.as_str(), answer.host_token.expose()] {
+            // Neither whole nor without the word that says what it is.
+            let random = token.rsplit('_').next().unwrap().as_bytes();
+            assert!(!bytes.windows(random.len()).any(|part| part == random), "{}", file.display());
+        }
+    }
+}

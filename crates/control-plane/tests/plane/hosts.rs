@@ -40,7 +40,7 @@ impl<'a> Api<'a> {
         (status, answer.json().await.unwrap_or(Value::Null))
     }
 
-    async fn join_token(&self) -> CreatedJoinToken {
+    pub(crate) async fn join_token(&self) -> CreatedJoinToken {
         let (status, body) = self.call("POST", "/join-tokens", Some(json!({}))).await;
         assert_eq!(status, StatusCode::CREATED, "{body}");
         serde_json::from_value(body).unwrap()
