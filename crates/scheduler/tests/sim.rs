@@ -141,6 +141,24 @@ fn names_and_ports_never_lead_to_a_replica_that_leaves_or_is_not_ready() {
     sim.finish();
 }
 
+#[test]
+fn the_one_before_serves_until_it_is_known_that_new_ports_can_be_opened() {
+    for image in ["web:1", "web:2"] {
+        let mut sim = Sim::new();
+        sim.deploy(&[("web", spec("web:1").port(8080, 80))]);
+        sim.finish();
+        let before = sim.ids("web");
+        sim.deploy(&[("web", spec(image).port(8090, 80))]);
+        sim.steps(1);
+        sim.taken(8090);
+        let old = before[0].clone();
+        sim.watch(move |sim| assert_eq!(sim.phase(&old), Phase::Serving, "the old one goes"));
+        sim.finish();
+        assert_eq!((sim.state(), sim.ids("web")), (DeploymentState::RolledBack, before), "{image}");
+        assert!(sim.reason().contains("port 8090/tcp on h1: address already in use"), "{}", sim.reason());
+    }
+}
+
 proptest! {
     /// Whatever is deployed over whatever, and whatever fails: it comes to an end, what serves is one release of each
     /// service, and as many as it wants.

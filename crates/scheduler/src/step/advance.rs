@@ -3,6 +3,7 @@
 use model::hosting::{Phase, Release, Replica};
 use model::service::{Condition, Order};
 
+use super::settle::opening;
 use super::{Change, DRAIN_MS, Failures, Look, Step};
 use crate::judge::{Verdict, judge};
 use crate::world::age_ms;
@@ -49,7 +50,14 @@ impl Look<'_> {
     fn look_at_new(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
         let Some(release) = self.wanted.release else { return };
         match judge(replica, release, self.now) {
-            Verdict::Ready => step.phase(replica, Phase::Serving),
+            Verdict::Ready => match opening(self.world, &self.service.id, self.now) {
+                // The one that it replaces would be gone when the port turns out to be taken.
+                Some(until) if self.replaces(replica) => {
+                    step.look_at(until);
+                    step.wait(self.service, "its ports to be open".to_owned());
+                }
+                _ => step.phase(replica, Phase::Serving),
+            },
             Verdict::NotYet { look_at } => {
                 step.look_at(look_at);
                 step.wait(self.service, format!("replica {} to be ready", replica.number));
@@ -128,6 +136,11 @@ impl Look<'_> {
             }
             Phase::Draining | Phase::Removing => {}
         }
+    }
+
+    fn replaces(&self, replica: &Replica) -> bool {
+        let replicas: Vec<&Replica> = self.world.replicas_of(&self.service.id).collect();
+        self.has_older(replica, &replicas)
     }
 
     /// Whether a replica replaces one that still runs.

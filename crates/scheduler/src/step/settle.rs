@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use host_proto::desired::Section;
+use host_proto::id::ServiceId;
 use host_proto::report::ItemState;
 use model::UnixMillis;
 use model::hosting::{Deployment, DeploymentItem, DeploymentState, ItemOutcome, Phase, ProjectWorld};
@@ -95,9 +96,9 @@ fn running(
     let mut all = true;
     for item in &deployment.items {
         let mut there = is_there(world, item, item.to.as_ref());
-        if there && opens_ports(world, item) && age_ms(now, deployment.created_at) < OPEN_MS {
+        if let Some(until) = opening(world, &item.service_id, now).filter(|_| there) {
             there = false;
-            step.look_at(deployment.created_at.after(Duration::from_millis(OPEN_MS)));
+            step.look_at(until);
         }
         all &= there;
         if there && item.outcome == ItemOutcome::Waiting {
@@ -108,6 +109,16 @@ fn running(
     if all {
         step.changes.push(Change::Deployment { state: DeploymentState::Done, reason: None });
     }
+}
+
+/// Until when the host of a service may still say that a new port of this deployment cannot be opened; nothing when there is
+/// none, or it had its time.
+pub(super) fn opening(world: &ProjectWorld, service: &ServiceId, now: UnixMillis) -> Option<UnixMillis> {
+    let running = |it: &&Deployment| it.state == DeploymentState::Running;
+    let deployment = world.deployment.as_ref().filter(running)?;
+    let item = deployment.items.iter().find(|it| it.service_id == *service)?;
+    let until = deployment.created_at.after(Duration::from_millis(OPEN_MS));
+    (now < until && opens_ports(world, item)).then_some(until)
 }
 
 /// Whether a service publishes ports that it did not publish before.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use host_proto::DesiredState;
+use host_proto::desired::Section;
 use host_proto::id::{HostId, NetworkId, ProjectId, ReleaseId, ReplicaId, ServiceId};
 use host_proto::message::{DockerFacts, Facts};
-use host_proto::report::{HealthState, ReplicaReport, ReplicaState};
+use host_proto::report::{HealthState, ItemResult, ItemState, ReplicaReport, ReplicaState};
 use model::UnixMillis;
 use model::hosting::{
     Address, Deployment, DeploymentId, DeploymentItem, DeploymentState, Host, HostMode, ItemOutcome,
@@ -148,6 +149,23 @@ impl Sim {
 
     pub(crate) fn online(&mut self, online: bool) {
         self.host.online = online;
+    }
+
+    /// From now on the host says of each of these ports that it cannot be opened.
+    pub(crate) fn taken(&mut self, port: u16) {
+        let routes = self.desired().routes;
+        let mine = routes.into_iter().filter(|route| route.listen_port == Some(port));
+        self.host.items = mine
+            .map(|route| ItemResult {
+                section: Section::Routes,
+                id: route.id.to_string(),
+                name: format!("port {port}/tcp"),
+                state: ItemState::Failed,
+                error: Some("address already in use".to_owned()),
+                attempts: 1,
+                retry_in_ms: None,
+            })
+            .collect();
     }
 
     pub(crate) fn fate(&mut self, image: &str, fate: Fate) {
