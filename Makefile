@@ -49,6 +49,7 @@ interop: ## the tests with other makers' agents and servers (ARGS="word" runs on
 
 lab: ## the tests on several hosts with their own Docker engines, as root (ARGS="word" as above)
 	@tools/bootstrap lab
+	@$(MAKE) --no-print-directory console/dist/index.html
 	@tests/lab/build
 	@cargo build --workspace --bin muster --test engine
 	@MUSTER_BIN=$(TARGET)/debug/muster tests/lab/run $(ARGS)

@@ -46,6 +46,20 @@ export const hostCases = [
     assert.equal(await page.getByText('mst_join_').count(), 0);
   }, { refusals: [422] }],
 
+  ['the first machine that becomes a host leaves its command and list where they are', async (page, server) => {
+    await control(server, 'host-clear');
+    await signInTo(page, server, '/hosts');
+    await page.getByRole('heading', { name: 'No machine is a host yet.' }).waitFor();
+    await page.getByLabel('Name').fill('web-1');
+    await page.getByRole('button', { name: 'Make the command' }).click();
+    await page.getByText('Waiting for the machine.').waitFor();
+    await control(server, 'host-join');
+    await rowOf(page, 'web-1').waitFor();
+    await page.getByText('joined as web-1').waitFor();
+    assert.match(await page.getByRole('region', { name: 'command for the machine' }).innerText(), /mst_join_/);
+    await look(page, 'the first host');
+  }],
+
   ['a join token is taken back, and the list that waits for it says so', async (page, server) => {
     await signInTo(page, server, '/hosts/add');
     await page.getByRole('button', { name: 'Make the command' }).click();

@@ -1,16 +1,19 @@
 // The browser test: run.mjs [--demo] [WORDS]. It drives the built console against the mock server, all of it; with
 // --demo the real binary of MUSTER_BIN, started as `make run` starts it; with MUSTER_URL (and MUSTER_USER,
-// MUSTER_PASSWORD) a subset against a server that is up and has a connected agent. WORDS: only cases named so.
+// MUSTER_PASSWORD) a subset against a server that is up and has a connected agent; with --lab as well what needs a real
+// machine, for tests/lab. WORDS: only cases named so.
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startMock } from '../mock/server.mjs';
 import { openBrowser, openPage, realServer } from './chromium.mjs';
 import { demoCases } from './cases-demo.mjs';
 import { demoHostCases } from './cases-demo-hosts.mjs';
+import { labCases } from './cases-lab.mjs';
 import { mockCases } from './cases-mock.mjs';
 import { realCases } from './cases-real.mjs';
 import { realPeopleCases } from './cases-real-people.mjs';
 import { startDev } from './dev-server.mjs';
+import { startMachine } from './machine.mjs';
 
 /** Runs one case in a profile of its own; whatever the page complains about fails the case. */
 async function run(browser, [name, body, options = {}], server) {
@@ -51,6 +54,10 @@ async function world(words) {
   if (words.includes('--demo')) {
     const server = await startDev(process.env.MUSTER_BIN ?? `${process.env.CARGO_TARGET_DIR ?? '../target'}/debug/muster`);
     return { cases: [...demoCases, ...demoHostCases, ...realCases, ...realPeopleCases], run: (browser, one) => run(browser, one, server), close: server.close };
+  }
+  if (words.includes('--lab')) {
+    const { machine, close } = startMachine();
+    return { cases: labCases, run: (browser, one) => run(browser, one, { ...real, machine }), close };
   }
   if (real) return { cases: realCases, run: (browser, one) => run(browser, one, real), close: () => {} };
   if (!readdirSync(fileURLToPath(new URL('../', import.meta.url))).includes('dist')) throw new Error('build first: npm run build');

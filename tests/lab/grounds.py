@@ -40,9 +40,10 @@ def on_each_engine(function):
 
 
 class OneHost:
-    """A control plane and one host that joined it by the pasted command, with somebody else's things on it too."""
+    """A control plane and one host that joined it by the pasted command, with somebody else's things on it too. Without
+    `joined` the machine is left as it is, for the test to make it a host."""
 
-    def __init__(self, world, engine="20", hosts=1):
+    def __init__(self, world, engine="20", hosts=1, joined=True):
         self.world = world
         self.lab = lab(world, hosts, engine)
         self.lab.load()
@@ -50,7 +51,7 @@ class OneHost:
         self.host = self.hosts[0]
         self.foreign = Foreign(self.host)
         self.plane = Plane(world, self.lab)
-        self.said = join(self.plane, self.host)
+        self.said = join(self.plane, self.host) if joined else None
 
     # ---- what runs ----
 
