@@ -14,7 +14,8 @@ fuzz_target!(|texts: (&str, &str)| {
     let files = [SourceFile { name: "a", text: first }, SourceFile { name: "b", text: second }];
     let used = if second.is_empty() { &files[..1] } else { &files[..] };
     let profiles = ["*".to_owned()];
-    let input = Input { files: used, env: &env, profiles: &profiles, project: Some("p"), env_files: &env_files };
+    let input =
+        Input { files: used, env: &env, profiles: &profiles, project: Some("p"), env_files: &env_files };
     let _ = compose::variables(first);
     let listed = compose::references(&input);
     match compose::parse(&input) {

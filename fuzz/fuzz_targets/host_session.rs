@@ -65,7 +65,9 @@ impl Host {
                     let pong = Pong { seq: ping.seq, t_us: ping.t_us, reconcile_lag_ms: None };
                     self.session.handle(now, agent::Input::Alive(pong));
                 }
-                agent::Output::PersistToken(_) => self.session.handle(now, agent::Input::TokenPersisted(Ok(()))),
+                agent::Output::PersistToken(_) => {
+                    self.session.handle(now, agent::Input::TokenPersisted(Ok(())))
+                }
                 agent::Output::Apply { state, adopt } => {
                     let same = self.applied.as_ref().filter(|applied| applied.epoch == state.epoch);
                     assert!(same.is_none_or(|applied| applied.generation < state.generation));
