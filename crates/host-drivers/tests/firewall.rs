@@ -10,13 +10,15 @@
 #[path = "firewall/netns.rs"]
 mod netns;
 
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
 
 use host_drivers::nft::{Backend, DockerFirewall, Drift, Ensured, Nft, Program};
 use host_proto::desired::{
     Action, Chain, DesiredState, Egress, FirewallRule, Network, PortRange, Protocol, Where,
 };
-use netns::{Outcome, World};
+use netns::{Outcome, Segment, World};
 use reconcile::firewall::{Ruleset, Subnet, closed, compile};
 
 fn range() -> Subnet {
@@ -191,6 +193,35 @@ fn a_table_that_others_change_is_noticed_and_put_back_and_theirs_is_left_alone()
     let (missing, altered) = (Restored(Drift::Missing), Restored(Drift::Altered));
     assert_eq!(outcomes, [Applied, InPlace, InPlace, missing, InPlace, altered, missing]);
     assert_eq!(world.connect("c1", at("10.208.2.2:80")), Outcome::Refused);
+}
+
+/// r48: the page of a container that the host had asked for in that moment was waited for in vain.
+#[test]
+fn r48_a_connection_of_the_hosts_that_began_without_the_table_goes_on_under_it() {
+    let Some(world) = World::new() else { return };
+    let listener = world.within("c1", || TcpListener::bind("0.0.0.0:81").unwrap());
+    let mut asking = world.within("host", || TcpStream::connect("10.208.1.2:81").unwrap());
+    let (mut answering, _) = listener.accept().unwrap();
+    apply(&world, &compile(&state(), range()).ruleset);
+    answering.write_all(b"page").unwrap();
+    asking.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut heard = [0; 4];
+    asking.read_exact(&mut heard).unwrap();
+    assert_eq!(&heard, b"page");
+}
+
+#[test]
+fn a_stray_segment_is_no_way_into_the_host() {
+    let Some(world) = World::new() else { return };
+    apply(&world, &compile(&state(), range()).ruleset);
+    for flags in
+        [Segment::ACK, Segment::ACK | Segment::PUSH, Segment::ACK | Segment::FIN, Segment::SYN | Segment::ACK]
+    {
+        let port = 40_000 + u16::from(flags);
+        world
+            .send("c1", &Segment { from: at(&format!("10.208.1.2:{port}")), to: at("10.208.1.1:22"), flags });
+        assert_eq!(world.connect_by("c1", port, at("10.208.1.1:22")), Outcome::Refused, "after {flags:#04x}");
+    }
 }
 
 #[test]

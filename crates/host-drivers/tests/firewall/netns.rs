@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -23,6 +23,36 @@ pub(crate) enum Outcome {
     Refused,
     /// Nothing was heard.
     Silence,
+}
+
+/// A TCP segment without content.
+pub(crate) struct Segment {
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
+    pub(crate) flags: u8,
+}
+
+impl Segment {
+    pub(crate) const FIN: u8 = 0x01;
+    pub(crate) const SYN: u8 = 0x02;
+    pub(crate) const PUSH: u8 = 0x08;
+    pub(crate) const ACK: u8 = 0x10;
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut header = Vec::from(self.from.port().to_be_bytes());
+        header.extend(self.to.port().to_be_bytes());
+        header.extend([0, 0, 0, 1, 0, 0, 0, 1, 5 << 4, self.flags, 0xFF, 0xFF, 0, 0, 0, 0]);
+        let (IpAddr::V4(from), IpAddr::V4(to)) = (self.from.ip(), self.to.ip()) else {
+            panic!("{} and {} are not both IPv4", self.from, self.to);
+        };
+        // The checksum counts addresses, protocol and length with the header.
+        let counted = [&from.octets()[..], &to.octets(), &[0, 6, 0, 20], &header].concat();
+        let sum: u32 = counted.chunks(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]]))).sum();
+        let folded = (sum & 0xFFFF) + (sum >> 16);
+        let folded = u16::try_from((folded & 0xFFFF) + (folded >> 16)).unwrap();
+        header[16..18].copy_from_slice(&(!folded).to_be_bytes());
+        header
+    }
 }
 
 /// One host with its surroundings; all of it goes when it is dropped.
@@ -143,13 +173,31 @@ impl World {
     /// Tries to connect. The kernel answers refusals to one peer once a second after the first six, so a second and a
     /// third try (after 1 and 3 s) belong to it.
     pub(crate) fn connect(&self, from: &str, to: SocketAddr) -> Outcome {
-        self.within(from, move || match TcpStream::connect_timeout(&to, Duration::from_millis(3_500)) {
-            Ok(_) => Outcome::Open,
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => Outcome::Silence,
-            // EHOSTUNREACH, what "administratively prohibited" becomes.
-            Err(error) if error.raw_os_error() == Some(113) => Outcome::Refused,
-            Err(error) => panic!("{to}: {error}"),
+        self.connect_by(from, 0, to)
+    }
+
+    /// The same from this port of one's own; 0 is any.
+    pub(crate) fn connect_by(&self, from: &str, port: u16, to: SocketAddr) -> Outcome {
+        self.within(from, move || {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+            socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).into()).unwrap();
+            match socket.connect_timeout(&to.into(), Duration::from_millis(3_500)) {
+                Ok(()) => Outcome::Open,
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => Outcome::Silence,
+                // EHOSTUNREACH, what "administratively prohibited" becomes.
+                Err(error) if error.raw_os_error() == Some(113) => Outcome::Refused,
+                Err(error) => panic!("{to}: {error}"),
+            }
         })
+    }
+
+    /// Sends one segment that belongs to no connection.
+    pub(crate) fn send(&self, from: &str, segment: &Segment) {
+        let (bytes, to) = (segment.bytes(), segment.to);
+        self.within(from, move || {
+            let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP)).unwrap();
+            socket.send_to(&bytes, &to.into()).unwrap();
+        });
     }
 
     /// Whether an echo request is answered.

@@ -148,9 +148,13 @@ fn from(zone: &Zone, range: Subnet) -> Vec<String> {
     lines
 }
 
-/// What a network's containers may ask of the host.
+/// What a network's containers may ask of the host. Whatever acknowledges something is let through: the host may have
+/// begun that connection while there were no rules, and the kernel takes the container's next segment for the first
+/// of a connection to the host. It opens nothing: the host answers it with a reset if it has no such connection, and on
+/// that the kernel forgets it.
 fn host(zone: &Zone) -> Vec<String> {
-    let mut lines = vec![format!("ip saddr != {} drop", zone.subnet)];
+    let mut lines =
+        vec![format!("ip saddr != {} drop", zone.subnet), "tcp flags & ack == ack accept".to_owned()];
     if zone.names {
         let names = "meta l4proto { tcp, udp } th dport 53 accept";
         lines.push(format!("ip saddr {} ip daddr {} {names}", zone.subnet, zone.gateway));

@@ -121,6 +121,7 @@ fn a_network_reaches_itself_and_what_its_egress_says() {
         lines_of(&compiled, "host_mst0000000001"),
         [
             "ip saddr != 10.208.1.0/24 drop",
+            "tcp flags & ack == ack accept",
             "ip saddr 10.208.1.0/24 ip daddr 10.208.1.1 meta l4proto { tcp, udp } th dport 53 accept",
             "ip saddr 10.208.1.0/24 icmp type echo-request accept",
             "jump host_in",
