@@ -100,7 +100,7 @@ fn later(then: UnixMillis, by_ms: u64) -> UnixMillis {
 
 fn not_in_time(report: &ReplicaReport) -> String {
     let text = match report.state {
-        ReplicaState::Creating => "its image was not there in time",
+        ReplicaState::Creating => "its container was not made in time; the image may still be on its way",
         _ => "it was not healthy in time",
     };
     with_lines(words(report, text), report)
