@@ -171,7 +171,7 @@ impl Client {
             .dns_resolver(Names)
             .connect_timeout(Duration::from_secs(10))
             .redirect(reqwest::redirect::Policy::none());
-        let builder = match trust.tls() {
+        let builder = match trust.tls().map_err(|e| unreachable(base, &e))? {
             Some(tls) => builder.tls_backend_preconfigured(tls),
             None => builder,
         };
@@ -387,7 +387,7 @@ impl Client {
     }
 }
 
-fn unreachable(url: &str, error: &reqwest::Error) -> ClientError {
+fn unreachable(url: &str, error: &(dyn std::error::Error + 'static)) -> ClientError {
     let mut reason = String::new();
     match innermost(error, &mut reason) {
         Some(why) => ClientError::Untrusted { url: url.to_owned(), reason: why },

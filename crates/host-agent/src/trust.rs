@@ -1,20 +1,13 @@
 //! What the control plane's certificate is checked against (CONNECT-2, JOIN-10): authorities given as certificates,
 //! authorities given by the hash of their key, and the system's. Every refusal says what a person can do.
 
-use std::fmt;
 use std::sync::Arc;
 
 use host_proto::join::TrustAnchor;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use outbound::trust::{self, Authorities, Judge, Shown, refused};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme,
-};
-use sha2::{Digest as _, Sha256};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 
 /// Why nothing could be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,28 +19,21 @@ pub struct BadTrust(String);
 /// # Errors
 /// When there is nothing to check it against.
 pub fn client_config(anchors: &[TrustAnchor]) -> Result<Arc<ClientConfig>, BadTrust> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let verifier = Arc::new(Verifier::new(anchors, provider.clone())?);
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| BadTrust(error.to_string()))?
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
+    let builder = trust::client(Trust::new(anchors)?).map_err(|error| BadTrust(error.to_string()))?;
+    let mut config = builder.with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
 
 #[derive(Debug)]
-struct Verifier {
+struct Trust {
     roots: RootCertStore,
     /// SHA-256 of authorities' keys.
     pins: Vec<[u8; 32]>,
-    provider: Arc<CryptoProvider>,
 }
 
-impl Verifier {
-    fn new(anchors: &[TrustAnchor], provider: Arc<CryptoProvider>) -> Result<Self, BadTrust> {
+impl Trust {
+    fn new(anchors: &[TrustAnchor]) -> Result<Self, BadTrust> {
         let mut roots = RootCertStore::empty();
         let mut pins = Vec::new();
         for anchor in anchors {
@@ -64,71 +50,27 @@ impl Verifier {
         if roots.is_empty() && pins.is_empty() {
             return Err(BadTrust("no authority was given".to_owned()));
         }
-        Ok(Self { roots, pins, provider })
+        Ok(Self { roots, pins })
     }
 
-    /// The roots for one handshake: those given, and those of the server's chain whose key is pinned.
-    fn roots_of(&self, intermediates: &[CertificateDer<'_>]) -> Result<RootCertStore, rustls::Error> {
+    /// The authorities for one handshake: those given, and those of the server's chain whose key is pinned.
+    fn authorities(&self, intermediates: &[CertificateDer<'_>]) -> Result<Authorities, rustls::Error> {
         let mut roots = self.roots.clone();
-        for candidate in intermediates.iter().filter(|candidate| self.is_pinned(candidate)) {
-            roots.add(candidate.clone().into_owned())?;
-        }
+        trust::add_pinned(&mut roots, &self.pins, intermediates)?;
         if roots.is_empty() {
             return Err(refused(
                 "none of its authorities has the key that this host was told to trust; either this is another server, \
-                 or somebody stands between"
-                    .to_owned(),
+                 or somebody stands between",
             ));
         }
-        Ok(roots)
-    }
-
-    fn is_pinned(&self, certificate: &CertificateDer<'_>) -> bool {
-        let Ok(parsed) = ParsedCertificate::try_from(certificate) else { return false };
-        let digest: [u8; 32] = Sha256::digest(parsed.subject_public_key_info()).into();
-        self.pins.contains(&digest)
+        Authorities::new(roots)
     }
 }
 
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let roots = self.roots_of(intermediates)?;
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), self.provider.clone())
-            .build()
-            .map_err(|error| rustls::Error::General(error.to_string()))?
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            .map_err(|error| explain(error, server_name))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+impl Judge for Trust {
+    fn judge(&self, shown: &Shown<'_>) -> Result<(), rustls::Error> {
+        let authorities = self.authorities(shown.intermediates)?;
+        authorities.vouch(shown).map_err(|error| explain(error, shown.name))
     }
 }
 
@@ -151,28 +93,12 @@ fn add_pem(roots: &mut RootCertStore, pem: &str) -> Result<(), BadTrust> {
     Ok(())
 }
 
-/// A refused certificate, in words for people.
-#[derive(Debug)]
-struct Refused(String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-fn refused(text: String) -> rustls::Error {
-    rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Refused(text)))))
-}
-
 fn explain(error: rustls::Error, name: &ServerName<'_>) -> rustls::Error {
     let rustls::Error::InvalidCertificate(reason) = &error else { return error };
     let name = name.to_str();
     match reason {
         CertificateError::UnknownIssuer => {
-            refused("it was issued by an authority that this host was not told to trust".to_owned())
+            refused("it was issued by an authority that this host was not told to trust")
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             refused(format!(
@@ -181,10 +107,10 @@ fn explain(error: rustls::Error, name: &ServerName<'_>) -> rustls::Error {
         }
         // R10: skew is the usual reason, and the machine's clock is the last place where one looks.
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            refused("it has expired, or the clock of this machine is wrong".to_owned())
+            refused("it has expired, or the clock of this machine is wrong")
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            refused("it is not valid yet, or the clock of this machine is wrong".to_owned())
+            refused("it is not valid yet, or the clock of this machine is wrong")
         }
         _ => error,
     }
@@ -192,8 +118,7 @@ fn explain(error: rustls::Error, name: &ServerName<'_>) -> rustls::Error {
 
 /// What a TLS error says, in words for people.
 pub(crate) fn words(error: &std::io::Error) -> String {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    match inner {
+    match trust::cause(error) {
         Some(rustls::Error::InvalidCertificate(CertificateError::Other(other))) => {
             format!("the server's certificate was refused: {other}")
         }

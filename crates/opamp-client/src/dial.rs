@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opamp_proto::agent::Failure;
+use outbound::trust;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -13,7 +14,6 @@ use tokio_rustls::TlsConnector;
 
 use crate::endpoint::Endpoint;
 use crate::headers::HeadersProvider;
-use crate::tls::Refused;
 
 /// Everything that attempts have in common.
 pub(crate) struct Way {
@@ -80,13 +80,13 @@ async fn connect(endpoint: &Endpoint) -> Result<TcpStream, String> {
 
 fn tls_error(endpoint: &Endpoint, error: &io::Error) -> String {
     let authority = endpoint.authority();
-    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    let cause = trust::cause(error);
+    if let Some(words) = cause.and_then(trust::refusal) {
+        return format!("{authority}: {words}");
+    }
     match cause {
         Some(rustls::Error::InvalidCertificate(CertificateError::Other(other))) => {
-            match other.0.downcast_ref::<Refused>() {
-                Some(refused) => format!("{authority}: {refused}"),
-                None => format!("{authority}: the server's certificate is not accepted: {other}"),
-            }
+            format!("{authority}: the server's certificate is not accepted: {other}")
         }
         Some(rustls::Error::InvalidMessage(_)) => {
             format!(

@@ -4,15 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use opamp_proto::hash::sha256;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use outbound::trust::{self, Authorities, Judge, Shown, refused};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme,
-};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 
 /// SHA-256 of a certificate authority's public key (its SubjectPublicKeyInfo, as DER).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,15 +95,8 @@ impl Tls {
     }
 
     pub(crate) fn build(self) -> Result<Arc<ClientConfig>, InvalidTls> {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let trust = self.trust(&provider)?;
-        let verifier = Arc::new(Verifier { trust, provider: provider.clone() });
         let setup = |error: rustls::Error| InvalidTls::Setup(error.to_string());
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(setup)?
-            .dangerous()
-            .with_custom_certificate_verifier(verifier);
+        let builder = trust::client(self.trust()?).map_err(setup)?;
         let mut config = match self.identity {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder
@@ -119,12 +107,13 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    fn trust(&self, provider: &Arc<CryptoProvider>) -> Result<Trust, InvalidTls> {
+    fn trust(&self) -> Result<Trust, InvalidTls> {
         if self.insecure {
             return Ok(Trust::Anyone);
         }
         if !self.pins.is_empty() {
-            return Ok(Trust::Pins { pins: self.pins.clone(), known: self.extra_ca.clone() });
+            let pins = self.pins.iter().map(|pin| pin.0).collect();
+            return Ok(Trust::Pins { pins, known: self.extra_ca.clone() });
         }
         let mut roots = RootCertStore::empty();
         if !self.without_system_ca {
@@ -137,123 +126,48 @@ impl Tls {
         if roots.is_empty() {
             return Err(InvalidTls::NoAuthority);
         }
-        authorities(roots, provider).map(Trust::Authorities).map_err(InvalidTls::Setup)
+        let authorities = Authorities::new(roots).map_err(|error| InvalidTls::Setup(error.to_string()))?;
+        Ok(Trust::Authorities(authorities))
     }
-}
-
-fn authorities(
-    roots: RootCertStore,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<WebPkiServerVerifier>, String> {
-    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-        .build()
-        .map_err(|error| error.to_string())
 }
 
 #[derive(Debug)]
 enum Trust {
-    Authorities(Arc<WebPkiServerVerifier>),
-    Pins { pins: Vec<SpkiPin>, known: Vec<CertificateDer<'static>> },
+    Authorities(Authorities),
+    Pins { pins: Vec<[u8; 32]>, known: Vec<CertificateDer<'static>> },
     Anyone,
 }
 
-/// Decides by [`Trust`], and says of a certificate that it refuses who issued it and what can be done.
-#[derive(Debug)]
-struct Verifier {
-    trust: Trust,
-    provider: Arc<CryptoProvider>,
-}
-
-/// A refused certificate, in words for the user.
-#[derive(Debug)]
-pub(crate) struct Refused(pub(crate) String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-fn refused(text: String) -> rustls::Error {
-    rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Refused(text)))))
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let verified = match &self.trust {
-            Trust::Anyone => return Ok(ServerCertVerified::assertion()),
-            Trust::Authorities(authorities) => {
-                authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            }
-            Trust::Pins { pins, known } => {
-                let pinned = pinned_roots(pins, intermediates.iter().chain(known))?;
-                let pinned = authorities(pinned, &self.provider).map_err(rustls::Error::General)?;
-                pinned.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            }
+/// Says of a certificate that is refused who issued it and what can be done.
+impl Judge for Trust {
+    fn judge(&self, shown: &Shown<'_>) -> Result<(), rustls::Error> {
+        let believed = match self {
+            Self::Anyone => return Ok(()),
+            Self::Authorities(authorities) => authorities.vouch(shown),
+            Self::Pins { pins, known } => pinned(pins, shown.intermediates.iter().chain(known))?.vouch(shown),
         };
-        verified.map_err(|error| explain(error, end_entity, server_name))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        believed.map_err(|error| explain(error, shown))
     }
 }
 
-fn pinned_roots<'a>(
-    pins: &[SpkiPin],
+fn pinned<'a>(
+    pins: &[[u8; 32]],
     candidates: impl Iterator<Item = &'a CertificateDer<'a>>,
-) -> Result<RootCertStore, rustls::Error> {
+) -> Result<Authorities, rustls::Error> {
     let mut roots = RootCertStore::empty();
-    for candidate in candidates {
-        if SpkiPin::of_certificate(candidate).is_some_and(|pin| pins.contains(&pin)) {
-            roots.add(candidate.clone().into_owned())?;
-        }
-    }
+    trust::add_pinned(&mut roots, pins, candidates)?;
     if roots.is_empty() {
         let text = "none of the server's certificate authorities has a pinned key; \
                     either the pin is of another server, or the server does not send its authority's certificate";
-        return Err(refused(text.to_owned()));
+        return Err(refused(text));
     }
-    Ok(roots)
+    Authorities::new(roots)
 }
 
-fn explain(
-    error: rustls::Error,
-    end_entity: &CertificateDer<'_>,
-    server_name: &ServerName<'_>,
-) -> rustls::Error {
+fn explain(error: rustls::Error, shown: &Shown<'_>) -> rustls::Error {
     let rustls::Error::InvalidCertificate(reason) = &error else { return error };
-    let issuer = issuer(end_entity).unwrap_or_else(|| "an unknown authority".to_owned());
-    let name = server_name.to_str();
+    let issuer = issuer(shown.leaf).unwrap_or_else(|| "an unknown authority".to_owned());
+    let name = shown.name.to_str();
     match reason {
         reason if untrusted(reason) => refused(format!(
             "the server's certificate was issued by {issuer}, which is not trusted; \
@@ -295,8 +209,7 @@ fn issuer(certificate: &CertificateDer<'_>) -> Option<String> {
 impl SpkiPin {
     /// The pin of a certificate, given as DER; `None` when it is no certificate.
     pub fn of_certificate(certificate: &[u8]) -> Option<Self> {
-        let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-        Some(Self(sha256(parsed.tbs_certificate.subject_pki.raw)))
+        trust::spki_sha256(&CertificateDer::from(certificate)).map(Self)
     }
 }
 

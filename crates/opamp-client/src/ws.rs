@@ -1,7 +1,6 @@
 //! The WebSocket transport: handshake, frames both ways at once, pings of our own. The only module that knows
 //! the WebSocket library. No compression is offered (Ambiguity 61).
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,6 +16,7 @@ use http_body_util::Full;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use opamp_proto::agent::{Failure, Input};
+use outbound::outbox::{self, Outbox};
 use sha1::{Digest, Sha1};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -41,9 +41,6 @@ const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// Read and write buffer: reports are a few kilobytes, heartbeats a few bytes.
 const BUFFER: usize = 1024;
 
-/// How long the last frames of a connection that is given up may take.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-
 /// Opens a connection and carries frames until it ends. Says `Connected`, then `Sent` and `Received`, and at
 /// the end the `Failed` that this returns.
 pub(crate) async fn run(
@@ -62,8 +59,8 @@ pub(crate) async fn run(
             step = poll_fn(|cx| pump.poll(cx)) => step,
             order = orders.recv() => {
                 match order {
-                    Some(Order::Send(payload)) => pump.queue(Frame::binary(payload), true),
-                    Some(Order::Close) | None => pump.queue(Frame::close(CloseCode::Normal, ""), false),
+                    Some(Order::Send(payload)) => pump.outbox.push(Frame::binary(payload), true),
+                    Some(Order::Close) | None => pump.outbox.push(Frame::close(CloseCode::Normal, ""), false),
                 }
                 continue;
             }
@@ -81,7 +78,7 @@ pub(crate) async fn run(
                 return failure;
             }
             Step::PeerClosed(failure) => {
-                pump.finish().await;
+                outbox::finish(&mut pump.socket).await;
                 return failure;
             }
         }
@@ -155,10 +152,7 @@ enum Step {
 /// Both directions of one connection, in one place, so that no write waits for a read or the reverse (`C30`).
 struct Pump {
     socket: WebSocket<TokioIo<Upgraded>>,
-    outgoing: VecDeque<(Frame, bool)>,
-    /// Messages in the socket's buffer that are to be reported once it is flushed.
-    unflushed: u32,
-    flushing: bool,
+    outbox: Outbox,
     keep_alive: Duration,
     heard: Instant,
     pinged: bool,
@@ -185,19 +179,13 @@ impl Pump {
             .map_err(|error| Failure::Broken(format!("the WebSocket cannot be set up: {error}")))?;
         Ok(Self {
             socket,
-            outgoing: VecDeque::new(),
-            unflushed: 0,
-            flushing: false,
+            outbox: Outbox::default(),
             keep_alive: way.keep_alive,
             heard: Instant::now(),
             pinged: false,
             max_message: way.max_message,
             driver,
         })
-    }
-
-    fn queue(&mut self, frame: Frame, report: bool) {
-        self.outgoing.push_back((frame, report));
     }
 
     fn deadline(&self) -> Instant {
@@ -210,12 +198,12 @@ impl Pump {
             return Some(Failure::Broken(format!("the server was silent for {:?}", self.keep_alive * 2)));
         }
         self.pinged = true;
-        self.queue(Frame::ping(Bytes::new()), false);
+        self.outbox.push(Frame::ping(Bytes::new()), false);
         None
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
-        match self.poll_write(cx) {
+        match self.outbox.poll(&mut self.socket, cx) {
             Err(error) => return Poll::Ready(Step::Ended(broken(&error))),
             Ok(true) => return Poll::Ready(Step::Sent),
             Ok(false) => {}
@@ -233,29 +221,6 @@ impl Pump {
                 }
             }
         }
-    }
-
-    /// Moves what is queued into the socket. `Ok(true)`: a message is on its way.
-    fn poll_write(&mut self, cx: &mut Context<'_>) -> Result<bool, yawc::WebSocketError> {
-        while !self.outgoing.is_empty() {
-            match Pin::new(&mut self.socket).poll_ready(cx)? {
-                Poll::Pending => return Ok(false),
-                Poll::Ready(()) => {}
-            }
-            if let Some((frame, report)) = self.outgoing.pop_front() {
-                Pin::new(&mut self.socket).start_send(frame)?;
-                self.flushing = true;
-                self.unflushed += u32::from(report);
-            }
-        }
-        if self.flushing && Pin::new(&mut self.socket).poll_flush(cx)?.is_ready() {
-            self.flushing = false;
-        }
-        let sent = !self.flushing && self.unflushed > 0;
-        if sent {
-            self.unflushed -= 1;
-        }
-        Ok(sent)
     }
 
     fn read_error(&self, error: &yawc::WebSocketError) -> Step {
@@ -280,18 +245,7 @@ impl Pump {
         if code == CloseCode::Unsupported {
             let _ = Pin::new(&mut self.socket).start_send(Frame::close(code, text));
         }
-        let flush = async {
-            let _ = poll_fn(|cx| Pin::new(&mut self.socket).poll_flush(cx)).await;
-            // Another poll after an error is what writes the library's own Close frame.
-            let _ = poll_fn(|cx| self.socket.poll_next_frame(cx)).await;
-        };
-        let _ = tokio::time::timeout(LAST_WORDS, flush).await;
-    }
-
-    /// Completes the closing procedure after the peer's Close frame.
-    async fn finish(&mut self) {
-        let close = poll_fn(|cx| Pin::new(&mut self.socket).poll_close(cx));
-        let _ = tokio::time::timeout(LAST_WORDS, close).await;
+        outbox::last_words(&mut self.socket).await;
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) const FLOORS: &[(&str, Floor)] = &[
     ("opamp-proto", Floor::Level(1)),
     ("host-proto", Floor::Level(1)),
     ("names", Floor::Level(1)),
+    ("outbound", Floor::Level(1)),
     ("opamp-client", Floor::Level(2)),
     ("opamp-server", Floor::Level(2)),
     ("reconcile", Floor::Level(2)),

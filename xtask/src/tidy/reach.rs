@@ -41,7 +41,15 @@ const HOMES: &[Home] = &[
     },
     Home {
         dependency: "yawc",
-        crates: &["opamp-client", "opamp-server", "host-agent", "control-plane", "muster", "testkit"],
+        crates: &[
+            "outbound",
+            "opamp-client",
+            "opamp-server",
+            "host-agent",
+            "control-plane",
+            "muster",
+            "testkit",
+        ],
         why: "WebSocket is spoken by the protocols' shells, the load harness and test peers",
     },
     Home { dependency: "reqwest", crates: &["api"], why: "the typed client lives in api" },
