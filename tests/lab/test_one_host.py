@@ -146,7 +146,7 @@ def test_r57_r59_names_resolve_in_their_project_and_only_there(world, engine):
     ground.foreign.untouched()
 
 
-def test_r58_case_4_names_of_the_hosts_own_resolver_are_known_in_containers(world):
+def test_h4_r58_names_of_the_hosts_own_resolver_are_known_in_containers(world):
     ground = OneHost(world)
     resolver = world.start("resolver", ground.lab.client(sys.executable, resolvers.__file__))
     resolver.line("ready")

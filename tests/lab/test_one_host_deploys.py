@@ -106,7 +106,7 @@ def test_a_compose_file_that_makes_no_sense_changes_nothing_and_names_its_line(w
     refused(ground, poller, projects.page("v2", extra="    netwroks: [front]\n"), "netwroks")
 
 
-def test_case_58_five_deploys_of_three_replicas_leave_three_containers(world):
+def test_h58_five_deploys_of_three_replicas_leave_three_containers(world):
     ground = OneHost(world)
     for version in ("v1", "v2", "v1", "v2", "v1"):
         ground.plane.deployed("page", projects.page(version, replicas=3))

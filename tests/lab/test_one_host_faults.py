@@ -125,7 +125,7 @@ def test_r29_an_engine_that_is_gone_for_20_seconds_is_no_reason_to_start_anythin
 
 
 @on_each_engine
-def test_r48_flushed_rules_are_back_within_35_seconds(world, engine):
+def test_h37_r48_flushed_rules_are_back_within_35_seconds(world, engine):
     ground = running(world, engine)
     poller = ground.poll(WEB)
     ground.host.run("nft", "flush", "ruleset")
@@ -206,7 +206,7 @@ def test_state_7_state_13_a_restored_control_plane_removes_nothing(world):
     ground.foreign.untouched()
 
 
-def test_case_19_a_container_that_vanished_while_the_agent_was_down_is_made_again(world):
+def test_h19_a_container_that_vanished_while_the_agent_was_down_is_made_again(world):
     ground = running(world)
     host = ground.host
     host.kill_unit(AGENT, stay=True)
@@ -218,7 +218,7 @@ def test_case_19_a_container_that_vanished_while_the_agent_was_down_is_made_agai
     ground.foreign.untouched()
 
 
-def test_case_34_r37_a_container_that_vanishes_after_the_engine_was_restarted_is_noticed(world):
+def test_h34_h35_r37_a_container_that_vanishes_after_the_engine_was_restarted_is_noticed(world):
     ground = running(world)
     host = ground.host
     host.kill_engine()
@@ -236,4 +236,18 @@ def test_r28_without_the_control_plane_what_stopped_is_started_again(world):
     ground.host.engine.call("POST", f"/containers/{name}/kill")
     wait_for("the page", lambda: ground.page(PAGE) == "v1", 45)
     equal(ground.one("page", "web")["Id"], name, "the same container")
+    ground.foreign.untouched()
+
+
+def test_state_9_what_the_engine_tells_is_acted_on_at_once_and_what_nobody_tells_within_30_seconds(world):
+    ground = running(world)
+    for _ in range(3):  # each could come to light by a look that was due anyway
+        gone = ground.one("page", "web")["Id"]
+        ground.host.engine.call("DELETE", f"/containers/{gone}", force="1")
+        wait_for("another container", lambda: ground.ours("page") and ground.one("page", "web")["Id"] != gone, 10)
+    worker = ground.one("shop", "worker")
+    secret = next(m["Source"] for m in worker["Mounts"] if m["Destination"] == "/run/secrets/db_password")
+    ground.host.run("rm", secret)
+    wait_for("the file", lambda: ground.host.run("cat", secret, check=False) == (0, projects.PASSWORD), 35, pause=0.5)
+    equal(ground.one("shop", "worker")["State"]["StartedAt"], worker["State"]["StartedAt"], "the worker")
     ground.foreign.untouched()

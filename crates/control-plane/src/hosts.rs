@@ -217,13 +217,13 @@ impl LiveHosts {
         queue
     }
 
-    /// A connection ended; whether it was the newest of its host.
-    fn end(&self, id: &HostId, number: u64) -> bool {
+    /// A connection ended on which nothing was heard since then; whether it was the newest of its host.
+    fn end(&self, id: &HostId, number: u64, silent_since: Instant) -> bool {
         self.with(id, |entry| {
             let newest = entry.link.as_ref().is_some_and(|link| link.number == number);
             if newest {
                 entry.link = None;
-                entry.ended = Some(Instant::now());
+                entry.ended = Some(silent_since);
                 entry.admission.disconnected();
             }
             newest

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
+use time::{Duration, OffsetDateTime};
 
 /// A certificate authority.
 pub struct Authority {
@@ -40,7 +41,17 @@ impl Authority {
 
     /// TLS settings for a server with some names. It shows its authority's certificate too.
     pub fn server_config(&self, names: &[&str]) -> rustls::ServerConfig {
-        let (certificate, key) = self.issue(names);
+        self.shown(self.issue(names))
+    }
+
+    /// The same with a certificate that is valid from and until so many days from now.
+    pub fn server_config_valid(&self, names: &[&str], (from, until): (i64, i64)) -> rustls::ServerConfig {
+        let now = OffsetDateTime::now_utc();
+        let valid = (now + Duration::days(from), now + Duration::days(until));
+        self.shown(self.issue_valid(names, Some(valid)))
+    }
+
+    fn shown(&self, (certificate, key): (rcgen::Certificate, KeyPair)) -> rustls::ServerConfig {
         let chain = vec![certificate.der().clone(), self.der()];
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         server_config(chain, key)
@@ -64,9 +75,21 @@ impl Authority {
     }
 
     fn issue(&self, names: &[&str]) -> (rcgen::Certificate, KeyPair) {
+        self.issue_valid(names, None)
+    }
+
+    fn issue_valid(
+        &self,
+        names: &[&str],
+        valid: Option<(OffsetDateTime, OffsetDateTime)>,
+    ) -> (rcgen::Certificate, KeyPair) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &self.issuer).unwrap();
+        let mut params = CertificateParams::new(names).unwrap();
+        if let Some((from, until)) = valid {
+            (params.not_before, params.not_after) = (from, until);
+        }
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
         (certificate, key)
     }
 }

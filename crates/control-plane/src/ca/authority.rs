@@ -15,7 +15,7 @@ const AUTHORITY_DAYS: i64 = 3650;
 /// How long a server's certificate is good.
 const LEAF_DAYS: i64 = 90;
 /// A clock that is behind by less than this still believes a fresh certificate.
-const BACKDATED: Duration = Duration::hours(1);
+const BACKDATED: Duration = Duration::hours(25);
 
 /// A certificate authority with its key.
 pub(crate) struct Authority {
@@ -125,6 +125,18 @@ mod tests {
     use x509_parser::prelude::{FromDer, X509Certificate};
 
     use super::*;
+
+    #[test]
+    fn h43_h44_a_clock_that_is_a_day_behind_believes_a_new_authority_and_its_certificates() {
+        let now = OffsetDateTime::now_utc();
+        let (authority, _) = Authority::generate(now).unwrap();
+        let (leaf, _) = authority.issue(&[SanType::IpAddress([127, 0, 0, 1].into())], now).unwrap();
+        let behind = (now - Duration::days(1)).unix_timestamp();
+        for certificate in &leaf.cert {
+            let (_, parsed) = X509Certificate::from_der(certificate).unwrap();
+            assert!(parsed.validity().not_before.timestamp() <= behind, "{}", parsed.validity().not_before);
+        }
+    }
 
     #[test]
     fn a_stored_authority_goes_on_issuing_under_the_same_fingerprint() {

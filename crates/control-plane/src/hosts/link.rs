@@ -17,7 +17,7 @@ use store::{HostLink, StoreError};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::{Errand, LinkStart};
+use super::{Errand, LinkStart, OFFLINE_AFTER};
 use crate::clock;
 use crate::services::Services;
 use crate::tasks::stopped;
@@ -55,6 +55,7 @@ pub(crate) async fn serve(
         arrival,
         number,
         started,
+        silent_since: started,
         session,
         socket,
         errands: None,
@@ -63,10 +64,18 @@ pub(crate) async fn serve(
         offered: None,
     };
     connection.run(stopping).await;
-    if connection.errands.is_some() && services.live.end(&id, number) {
+    let silent_since = connection.silent_since;
+    if connection.errands.is_some() && services.live.end(&id, number, silent_since) {
         tracing::info!(host = %id, "host {} is disconnected", connection.arrival.link.host.name);
         let _ = services.store.hosts_seen(vec![(id.clone(), clock::now())]).await;
         services.hub.hosts_changed([id.to_string()]);
+        // When it has not come back by then, it is offline, and those who look at it are to see that. This holds
+        // nothing of a server that stops meanwhile but its hub.
+        let hub = services.hub.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep_until(silent_since + OFFLINE_AFTER).await;
+            hub.hosts_changed([id.to_string()]);
+        });
     }
 }
 
@@ -80,6 +89,8 @@ struct Connection {
     arrival: Arrival,
     number: u64,
     started: Instant,
+    /// When it last said anything; its end counts too, unless nobody heard of it.
+    silent_since: Instant,
     session: Session,
     socket: Socket,
     /// There once the host is admitted.
@@ -114,6 +125,9 @@ impl Connection {
             }
             let event = self.next(&mut stopping, told).await;
             let now = self.now();
+            if matches!(event, Event::Text(_) | Event::Heard | Event::Gone) {
+                self.silent_since = Instant::now();
+            }
             match event {
                 Event::Text(text) => self.session.handle(now, Input::Text(text)),
                 Event::Heard => self.session.handle(now, Input::Heard),

@@ -2,7 +2,7 @@
 
 use host_agent::{Identity, JoinFailure};
 use host_proto::join::{JoinError, JoinRequest, TrustAnchor};
-use testkit::Authority;
+use testkit::{Authority, FakeServer};
 
 use crate::world::World;
 
@@ -103,6 +103,18 @@ async fn join_10_a_server_whose_authority_has_the_pinned_key_is_trusted() {
         peer.respond(200, &[], &answer).await;
     });
     assert_eq!(joined.unwrap().name, "berlin");
+}
+
+#[tokio::test]
+async fn h43_a_machine_whose_clock_is_a_day_off_is_told_to_look_at_it() {
+    for (valid, word) in [((1, 91), "not valid yet"), ((-91, -1), "has expired")] {
+        let mut world = World::new().await;
+        world.server = FakeServer::tls(world.authority.server_config_valid(&["localhost"], valid)).await;
+        let (failed, handshake) = tokio::join!(join(&world, world.ca()), world.server.handshake());
+        assert!(handshake.is_err(), "the handshake succeeded");
+        let text = failed.unwrap_err().to_string();
+        assert!(text.contains(word) && text.contains("the clock of this machine is wrong"), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ fn is_number(word: &str) -> bool {
 
 /// A letter for whose fault it is, and a number.
 fn is_case(word: &str) -> bool {
-    word.strip_prefix(['s', 'c', 'v']).is_some_and(is_number)
+    word.strip_prefix(['s', 'c', 'v', 'h']).is_some_and(is_number)
 }
 
 #[cfg(test)]

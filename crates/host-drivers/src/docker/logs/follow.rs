@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bollard::container::LogOutput;
 use bollard::query_parameters::InspectContainerOptions;
 use futures_util::StreamExt;
 use host_proto::id::ReplicaId;
@@ -40,6 +41,8 @@ pub struct Follower {
     frames: Option<Frames>,
     ready: std::collections::VecDeque<LogLine>,
     place: Place,
+    /// What came last.
+    before: Option<LogOutput>,
 }
 
 impl Follower {
@@ -53,7 +56,8 @@ impl Follower {
     ) -> Self {
         let place = Place::from(since_us);
         let tail = tail.min(LOG_TAIL_LINES);
-        Self { engine, replica, container, filter, tail, frames: None, ready: Default::default(), place }
+        let ready = std::collections::VecDeque::new();
+        Self { engine, replica, container, filter, tail, frames: None, ready, place, before: None }
     }
 
     /// The next line that the filter wants. May be dropped while it waits: nothing is lost.
@@ -67,13 +71,7 @@ impl Follower {
             }
             let Some(frames) = &mut self.frames else { continue };
             match tokio::time::timeout(SILENCE, frames.next()).await {
-                Ok(Some(Ok(piece))) => {
-                    for line in frame::lines(&self.replica, piece) {
-                        if self.place.is_new(line.ts_us) && self.filter.wants(&line) {
-                            self.ready.push_back(line);
-                        }
-                    }
-                }
+                Ok(Some(Ok(piece))) => self.take(piece),
                 Ok(Some(Err(_)) | None) => {
                     if self.is_gone().await {
                         return Followed::Gone;
@@ -86,7 +84,20 @@ impl Follower {
         }
     }
 
+    fn take(&mut self, piece: LogOutput) {
+        if self.before.as_ref().is_some_and(|before| frame::is_repeated(before, &piece)) {
+            return;
+        }
+        for line in frame::lines(&self.replica, piece.clone()) {
+            if self.place.is_new(line.ts_us) && self.filter.wants(&line) {
+                self.ready.push_back(line);
+            }
+        }
+        self.before = Some(piece);
+    }
+
     fn open(&mut self) {
+        self.before = None;
         let again = self.place.at_last > 0;
         let tail = if again { "all".to_owned() } else { self.tail.to_string() };
         self.place.reopen();

@@ -37,6 +37,12 @@ pub(super) fn lines(replica: &ReplicaId, frame: LogOutput) -> Vec<LogLine> {
     lines
 }
 
+/// Whether a piece is the one before once more: engines tell the last line of a file again when they go on to the next
+/// file. No program writes two lines at the same nanosecond; pieces of one line can share their time and their text.
+pub(super) fn is_repeated(before: &LogOutput, piece: &LogOutput) -> bool {
+    before == piece && piece.as_ref().ends_with(b"\n")
+}
+
 /// The text of a piece, whatever its bytes are.
 pub(super) fn text(frame: LogOutput) -> String {
     let bytes = frame.into_bytes();
@@ -78,6 +84,16 @@ mod tests {
         let binary = read(b"1970-01-01T00:00:01.000000000Z \xff\xfe\n");
         assert_eq!(binary, [(1_000_000, None, Some("//4=".to_owned()), false)]);
         assert_eq!(read(b"no time here\n"), [(0, Some("no time here".to_owned()), None, false)]);
+    }
+
+    #[test]
+    fn r45_a_line_that_is_told_once_more_is_known_and_pieces_of_a_line_are_not_taken_for_that() {
+        let out = |text: &'static str| LogOutput::StdOut { message: text.into() };
+        let line = "1970-01-01T00:00:01.000000001Z same\n";
+        assert!(is_repeated(&out(line), &out(line)));
+        assert!(!is_repeated(&out(line), &out("1970-01-01T00:00:01.000000002Z same\n")));
+        assert!(!is_repeated(&out(line), &LogOutput::StdErr { message: line.into() }));
+        assert!(!is_repeated(&out(line.trim_end()), &out(line.trim_end())));
     }
 
     #[test]
