@@ -42,7 +42,7 @@ export const ROLES: Role[] = ['viewer', 'operator', 'admin'];
 /** What each role may do, for the forms that give one. */
 export const ROLE_WORDS: Record<Role, string> = {
   viewer: 'sees everything, changes nothing',
-  operator: 'sees everything and changes configurations, assignments, labels and enrolment',
+  operator: 'sees everything and changes configurations, assignments, hosts, services, labels and enrolment',
   admin: 'does all of that, and manages users, the tokens of others and the export of the activity',
 };
 export const LEAST_PASSWORD = 12;
