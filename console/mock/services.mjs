@@ -51,7 +51,7 @@ export class Services {
 
   releases(project, name) {
     const one = this.service(project, name);
-    return one.releases.map((it) => ({ ...it, current: it.number === one.release })).reverse();
+    return one.releases.map((it) => ({ ...it, current: it.number === one.release, served: it.served ?? true })).reverse();
   }
 
   plan(name, body) {

@@ -45,6 +45,12 @@ test('going back says what is taken back; when nothing was to do, that is said',
   expect(back).toHaveBeenCalledWith('shop', 'web', 1, '');
 });
 
+test('the way back leaves out releases that never served', () => {
+  session.user = { name: 'olga', role: 'operator' };
+  const releases = [release(3, { current: true }), release(2, { served: false }), release(1)];
+  render(ServiceActions, { ...props, releases }).getByRole('button', { name: 'Roll back to release 1' });
+});
+
 test('removing asks for the name', async () => {
   session.user = { name: 'olga', role: 'operator' };
   const { getByRole, getByLabelText } = render(ServiceActions, props);

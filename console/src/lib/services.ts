@@ -77,6 +77,8 @@ export interface Release {
   number: number;
   image: string;
   current: boolean;
+  /** Whether a deployment brought the service to it. */
+  served: boolean;
   author: string;
   message: string;
   created_at: string;

@@ -13,7 +13,7 @@ export function service(over: Partial<Service> = {}): Service {
 }
 
 export function release(number: number, over: Partial<Release> = {}): Release {
-  return { number, image: `nginx:1.2${number}`, current: false, author: 'olga', message: '', created_at: '2026-11-30T03:00:00.000Z', changes: [`image nginx:1.2${number - 1} → nginx:1.2${number}`], ...over };
+  return { number, image: `nginx:1.2${number}`, current: false, served: true, author: 'olga', message: '', created_at: '2026-11-30T03:00:00.000Z', changes: [`image nginx:1.2${number - 1} → nginx:1.2${number}`], ...over };
 }
 
 export function deployment(over: Partial<Deployment> = {}): Deployment {

@@ -249,6 +249,8 @@ pub struct Release {
     pub image: String,
     /// Whether it is what the service runs.
     pub current: bool,
+    /// Whether a deployment brought the service to it: it has worked once.
+    pub served: bool,
     /// Who made it.
     pub author: String,
     /// Why.
@@ -270,7 +272,7 @@ pub struct ReleaseList {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rollback {
-    /// The number of the release to go to; absent: the one before the current one.
+    /// The number of the release to go to; absent: the newest one before the current one that served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<u32>,
     /// Why.

@@ -71,10 +71,12 @@ pub(super) async fn releases(
 ) -> Result<Json<ReleaseList>, ApiError> {
     let (_, service) = one(&context, &project, &name).await?;
     let releases = context.store.releases(service.id.clone(), RELEASES).await?;
+    let good = context.store.good_releases(service.id.clone()).await?;
     let items = releases.iter().enumerate().map(|(place, release)| ReleaseJson {
         number: release.number,
         image: release.spec.container.image.short(),
         current: service.current.as_ref() == Some(&release.id),
+        served: good.contains(&release.id),
         author: release.author.clone(),
         message: release.message.clone(),
         created_at: rfc3339(release.created_at),

@@ -89,7 +89,7 @@ pub(crate) struct ServicesRollback {
     /// The service
     #[arg(value_name = "PROJECT/SERVICE")]
     pub(crate) service: String,
-    /// The release to go to; the one before the current one if absent
+    /// The release to go to; the newest one before the current one that served if absent
     #[arg(long, value_name = "NUMBER")]
     pub(crate) to: Option<u32>,
     /// Why; the history shows it

@@ -127,6 +127,32 @@ fn a_deployment_that_cannot_work_goes_back_and_says_why() {
 }
 
 #[test]
+fn going_back_leaves_out_releases_that_never_served() {
+    let world = World::new();
+    let place = &world.place;
+    world.compose("web:1", 1);
+    good(place, &["deploy", "--yes"]);
+    let said = bad(place, &["services", "rollback", "shop/web", "--yes"], 3);
+    assert!(said.contains("no earlier release that served") && said.contains("--to"), "{said}");
+    world.seen.lock().unwrap().fates.insert("docker.io/library/bad:1".to_owned(), Fate::Unhealthy);
+    world.compose("bad:1", 1);
+    assert_eq!(run(place, &["deploy", "--yes"]).0, 1);
+    let said = bad(place, &["services", "rollback", "shop/web", "--yes"], 3);
+    assert!(said.contains("no earlier release that served"), "{said}");
+    world.compose("web:2", 1);
+    good(place, &["deploy", "--yes"]);
+    let plan = run(place, &["services", "rollback", "shop/web", "--dry-run"]).1;
+    assert!(plan.contains("from release 3 (web:2") && plan.contains("to release 1 (web:1"), "{plan}");
+    assert!(plan.contains("release 2 never served"), "{plan}");
+    let (code, _, said) = run(place, &["services", "rollback", "shop/web", "--yes"]);
+    assert!(code == 0 && said.contains("web: done, release 3 to 1"), "{code} {said}");
+    assert_eq!(json(place, &["services", "show", "shop/web"])["image"], "web:1");
+    let listed = good(place, &["services", "releases", "shop/web"]);
+    assert!(listed.contains("2 (never served)") && listed.contains("1 (current)"), "{listed}");
+    world.server.stop();
+}
+
+#[test]
 fn an_end_that_does_not_come_in_time_has_its_own_exit_code_and_is_aborted() {
     let world = World::new();
     let place = &world.place;

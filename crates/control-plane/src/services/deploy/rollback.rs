@@ -28,12 +28,16 @@ impl Services {
             }
         };
         let target = target.ok_or_else(|| {
-            let what = to
-                .map_or_else(|| "older release that worked".to_owned(), |number| format!("release {number}"));
             let name = &service.name;
-            DeployError::Unknown(format!(
-                "{project}/{name} has no {what}: muster services releases {project}/{name}"
-            ))
+            DeployError::Unknown(match to {
+                Some(number) => format!(
+                    "{project}/{name} has no release {number}: muster services releases {project}/{name} lists them"
+                ),
+                None => format!(
+                    "{project}/{name} has no earlier release that served: deploy other files, or name a release of \
+                     those that muster services releases {project}/{name} lists"
+                ),
+            })
         })?;
         let (change, changes) = current.map_or((Change::New, Vec::new()), |it| compared(it, &target, false));
         let planned = planned(&world, &service, Some(target), false, (change, changes));

@@ -57,18 +57,23 @@ pub(super) async fn rollback(args: ServicesRollback, global: &Global) -> Result<
     let client = client(&args.connection, global)?;
     let releases = client.releases(project, name).await?.items;
     let current = releases.iter().find(|release| release.current);
-    let target = match (args.to, current) {
-        (Some(number), _) => releases.iter().find(|release| release.number == number),
-        (None, Some(current)) => releases.iter().find(|release| release.number < current.number),
-        (None, None) => releases.first(),
+    let target = match args.to {
+        Some(number) => releases.iter().find(|release| release.number == number),
+        None => earlier(&releases).find(|release| release.served),
     };
     let target = target.ok_or_else(|| {
-        let what = args.to.map_or_else(|| "older release".to_owned(), |number| format!("release {number}"));
+        let (what, next) = match args.to {
+            Some(number) => (format!("release {number}"), "lists them."),
+            None => (
+                "earlier release that served".to_owned(),
+                "lists all; --to goes to one of them all the same. Or deploy other files.",
+            ),
+        };
         Failure::new(Kind::NotFound, format!("{project}/{name} has no {what}"))
-            .hint(format!("muster services releases {project}/{name} lists them."))
+            .hint(format!("muster services releases {project}/{name} {next}"))
     })?;
     let from = current.map_or_else(String::new, |release| format!(" from {}", told(release)));
-    let plan = format!("Roll {project}/{name} back{from} to {}.", told(target));
+    let plan = format!("Roll {project}/{name} back{from} to {}{}.", told(target), never(&releases, target));
     if !agree(args.consent, &plan)? {
         return Ok(());
     }
@@ -76,6 +81,26 @@ pub(super) async fn rollback(args: ServicesRollback, global: &Global) -> Result<
     let begun = client.roll_back(project, name, &to).await?;
     let nothing = format!("{project}/{name} runs {} already", told(target));
     deployments::finish(&client, args.output.format, begun, &nothing, limit).await
+}
+
+/// The releases before the current one, newest first.
+fn earlier(releases: &[Release]) -> impl Iterator<Item = &Release> {
+    let current = releases.iter().find(|release| release.current).map_or(u32::MAX, |release| release.number);
+    releases.iter().filter(move |release| release.number < current)
+}
+
+/// Which releases are gone past because they never served, or that the target is such a one.
+fn never(releases: &[Release], target: &Release) -> String {
+    if !target.served {
+        return ", which never served".to_owned();
+    }
+    let passed = earlier(releases).filter(|it| it.number > target.number && !it.served);
+    let numbers: Vec<_> = passed.map(|release| release.number.to_string()).collect();
+    match numbers.len() {
+        0 => String::new(),
+        1 => format!("; release {} never served", numbers.join("")),
+        _ => format!("; releases {} never served", numbers.join(", ")),
+    }
 }
 
 fn told(release: &Release) -> String {

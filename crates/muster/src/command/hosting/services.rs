@@ -88,7 +88,11 @@ async fn releases(args: &ServicesShow, global: &Global) -> Result<(), Failure> {
     let list = client(&args.connection, global)?.releases(project, name).await?;
     let table = || {
         let rows = list.items.iter().map(|release| {
-            let current = if release.current { " (current)" } else { "" };
+            let current = match (release.current, release.served) {
+                (true, _) => " (current)",
+                (false, true) => "",
+                (false, false) => " (never served)",
+            };
             vec![
                 format!("{}{current}", release.number),
                 safe(&release.image),
