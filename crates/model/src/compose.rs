@@ -221,6 +221,11 @@ pub fn declared_name(input: &Input<'_>) -> Option<String> {
     root.get("name").filter(|at| !at.is_null())?.text(&mut problems)
 }
 
+/// The profiles that services of the files have; none when the files cannot be read: [`parse`] says why.
+pub fn profiles(input: &Input<'_>) -> BTreeSet<String> {
+    whole::profiles(input)
+}
+
 /// A name for a project from the name of its directory, as Compose makes it: lower case, without what a name cannot
 /// have. `None` when nothing is left.
 pub fn project_name(directory: &str) -> Option<String> {

@@ -1,12 +1,12 @@
 //! A project: the sections of its files, its name, and which of its services are on.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::environment::EnvFiles;
 use super::problem::Problems;
 use super::service::{Context, Read, bad_name, service, unsupported};
-use super::walk::At;
+use super::walk::{At, shown};
 use super::{Input, MAX_SERVICES, Project, check, files, keys, muster, networks, read};
 use crate::service::is_name;
 
@@ -106,18 +106,47 @@ fn services(
             .error_of_all(format!("a project has at most {MAX_SERVICES} services, not {}", entries.len()));
         return services;
     }
+    let mut profiles = BTreeSet::new();
     for (name, at) in entries {
         if !is_name(&name) {
             problems.error(&at, bad_name(&name));
         }
-        let read = is_on(&at, input.profiles, problems).then(|| service(&name, &at, context, problems));
+        let own = own_profiles(&at, problems);
+        let read = is_on(&own, input.profiles).then(|| service(&name, &at, context, problems));
         services.insert(name, read.flatten());
+        profiles.extend(own);
     }
+    unknown_profiles(input.profiles, &profiles, problems);
     services
 }
 
-fn is_on(at: &At, active: &[String], problems: &mut Problems<'_>) -> bool {
+/// The profiles that services have, as far as they can be read.
+pub(super) fn profiles(input: &Input<'_>) -> BTreeSet<String> {
+    let mut problems = Problems::new(input.files);
+    let services = read::tree(input, &mut problems).and_then(|root| root.get("services"));
+    let entries = services.map(|at| at.entries(&mut problems)).unwrap_or_default();
+    entries.iter().flat_map(|(_, at)| own_profiles(at, &mut problems)).collect()
+}
+
+fn own_profiles(at: &At, problems: &mut Problems<'_>) -> Vec<String> {
     let own = at.get("profiles").map(|at| at.one_or_many(problems)).unwrap_or_default();
-    let own: Vec<String> = own.iter().filter_map(|item| item.text(problems)).collect();
+    own.iter().filter_map(|item| item.text(problems)).collect()
+}
+
+fn is_on(own: &[String], active: &[String]) -> bool {
     own.is_empty() || own.iter().any(|profile| active.iter().any(|on| on == profile || on == "*"))
+}
+
+/// A profile that no service has switches nothing on, and whoever asked for it would wonder why.
+fn unknown_profiles(active: &[String], known: &BTreeSet<String>, problems: &mut Problems<'_>) {
+    for profile in active.iter().filter(|it| *it != "*" && !known.contains(*it)) {
+        let there = match known.is_empty() {
+            true => "no service has any".to_owned(),
+            false => {
+                let names: Vec<_> = known.iter().map(|name| shown(name)).collect();
+                format!("there are {}", names.join(", "))
+            }
+        };
+        problems.error_of_all(format!("no service has the profile {}; {there}", shown(profile)));
+    }
 }

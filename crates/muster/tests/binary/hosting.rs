@@ -114,6 +114,16 @@ fn what_is_wrong_in_compose_files_is_told_with_its_place() {
     assert!(run(&place, &["diff"]).2.starts_with("compose.yaml:1:1: error: name: "));
     write(&place, "compose.yaml", "services: {web: {image: nginx, env_file: nowhere.env}}\n");
     assert!(bad(&place, &["diff", "--project", "p"], 3).contains("cannot read ./nowhere.env"));
+    write(
+        &place,
+        "compose.yaml",
+        "services: {web: {image: nginx}, top: {image: nginx, profiles: [debug]}}\n",
+    );
+    let unknown = run(&place, &["deploy", "--project", "p", "--profile", "nope", "--yes"]);
+    assert!(unknown.0 == 1 && unknown.2.contains("no service has the profile \"nope\"; there are \"debug\""));
+    let mut diff = place.command(&["diff", "--project", "p"]);
+    let said = text(&diff.env("COMPOSE_PROFILES", "nope,debug").output().unwrap().stderr);
+    assert!(said.contains("COMPOSE_PROFILES: no service has the profile nope"), "{said}");
     std::fs::remove_file(place.path("compose.yaml")).unwrap();
     assert!(bad(&place, &["diff", "--file", "nowhere.yaml"], 3).contains("nowhere.yaml"));
     server.stop();

@@ -397,3 +397,17 @@ fn profiles_choose_services() {
     assert_eq!(on(&["*"]), ["debug", "more", "web"]);
     assert!(refused(&["services:\n  a: {image: a, profiles: [x]}\n"]).contains("no service is on"));
 }
+
+#[test]
+fn a_profile_that_no_service_has_is_refused_with_those_that_there_are() {
+    let refused = |text: &str, profiles: &[&str]| {
+        let given = Given { profiles: list(profiles), ..Given::default() };
+        let problems = given.parse(&[text]).unwrap_err();
+        problems.iter().map(|problem| problem.text.clone()).collect::<Vec<_>>()
+    };
+    let text = "services:\n  web: {image: a}\n  more: {image: b, profiles: [debug, all]}\n";
+    let said = "no service has the profile \"nope\"; there are \"all\", \"debug\"";
+    assert_eq!(refused(text, &["debug", "nope"]), [said]);
+    let said = "no service has the profile \"nope\"; no service has any";
+    assert_eq!(refused("services: {web: {image: a}}\n", &["nope"]), [said]);
+}

@@ -43,17 +43,17 @@ pub(super) fn read(args: &ComposeArgs) -> Result<Sources, Failure> {
     let directory = directory_of(&paths);
     let known = Known { from_files: dotenv_values(args, &directory)?, asked: RefCell::default() };
     let named = |name: &str| known.peek(name).filter(|value| !value.is_empty());
-    let profiles = match (args.profile.is_empty(), named("COMPOSE_PROFILES")) {
-        (true, Some(list)) => list.split(',').map(|name| name.trim().to_owned()).collect(),
-        _ => args.profile.clone(),
-    };
     let wanted = args.project.clone().or_else(|| named("COMPOSE_PROJECT_NAME"));
     if let Some(name) = wanted.as_deref().filter(|name| !model::service::is_name(name)) {
         return Err(Failure::usage(format!("--project: {name:?} is no name of a project"))
             .hint("It has small letters, digits, _ and - inside, and at most 55 characters."));
     }
-    Reading { files: &files, directory: &directory, known: &known, profiles: &profiles }
-        .finish(wanted, args.force)
+    let mut reading =
+        Reading { files: &files, directory: &directory, known: &known, profiles: args.profile.clone() };
+    if let Some(list) = named("COMPOSE_PROFILES").filter(|_| args.profile.is_empty()) {
+        reading.profiles = reading.of_environment(&list);
+    }
+    reading.finish(wanted, args.force)
 }
 
 /// The Compose file of a directory or of one above it, with its override file.
@@ -170,7 +170,7 @@ struct Reading<'a> {
     files: &'a [TextFile],
     directory: &'a Path,
     known: &'a Known,
-    profiles: &'a [String],
+    profiles: Vec<String>,
 }
 
 impl Reading<'_> {
@@ -185,7 +185,7 @@ impl Reading<'_> {
         let project = project.as_deref();
         let mut deploy = Deploy {
             files: self.files.to_vec(),
-            profiles: self.profiles.to_vec(),
+            profiles: self.profiles.clone(),
             force,
             ..Deploy::default()
         };
@@ -207,6 +207,18 @@ impl Reading<'_> {
         Ok(Sources { project: read.name, deploy })
     }
 
+    /// The environment names profiles for many projects at once: those that this one does not have are told and left out.
+    fn of_environment(&self, list: &str) -> Vec<String> {
+        let there = self.with(None, &BTreeMap::new(), compose::profiles);
+        let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let (known, unknown): (Vec<&str>, Vec<&str>) =
+            names.partition(|name| *name == "*" || there.contains(*name));
+        for name in unknown {
+            output::warning(&format!("COMPOSE_PROFILES: no service has the profile {}", safe(name)));
+        }
+        known.into_iter().map(str::to_owned).collect()
+    }
+
     fn name_of_directory(&self) -> Option<String> {
         let directory = std::fs::canonicalize(self.directory).ok()?;
         compose::project_name(directory.file_name()?.to_str()?)
@@ -220,7 +232,7 @@ impl Reading<'_> {
     ) -> T {
         let files: Vec<SourceFile<'_>> =
             self.files.iter().map(|file| SourceFile { name: &file.name, text: &file.text }).collect();
-        then(&Input { files: &files, env: self.known, profiles: self.profiles, project, env_files })
+        then(&Input { files: &files, env: self.known, profiles: &self.profiles, project, env_files })
     }
 
     fn add(&self, reference: &compose::Reference, deploy: &mut Deploy) -> Result<(), Failure> {
