@@ -42,7 +42,7 @@ export class Services {
     const ready = one.replicas.filter((it) => it.state === 'healthy' && it.phase === 'serving').length;
     const inDeployment = this.underWay(project)?.services.some((it) => it.name === one.name);
     const state = inDeployment ? 'updating' : one.wanted === 0 ? 'stopped' : ready >= one.wanted ? 'healthy' : ready === 0 ? 'failed' : 'degraded';
-    return { ...one, project, ready, state };
+    return { volumes: [], ...one, project, ready, state };
   }
 
   projectView(one) {

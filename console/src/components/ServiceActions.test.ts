@@ -33,6 +33,14 @@ test('scaling says what starts, and leads to its deployment', async () => {
   expect(scale).toHaveBeenCalledWith('shop', 'web', 3);
 });
 
+test('scaling a service with a volume says that its replicas share it', async () => {
+  session.user = { name: 'olga', role: 'operator' };
+  const { getByRole, getByLabelText, getByText } = render(ServiceActions, { ...props, service: service({ volumes: ['data'] }) });
+  await fireEvent.click(getByRole('button', { name: 'Scale' }));
+  await fireEvent.input(getByLabelText('Replicas'), { target: { value: '2' } });
+  getByText(/They share the volume/);
+});
+
 test('going back says what is taken back; when nothing was to do, that is said', async () => {
   session.user = { name: 'olga', role: 'operator' };
   const back = vi.spyOn(services, 'rollBack').mockResolvedValue({ value: undefined, etag: null, status: 204 });

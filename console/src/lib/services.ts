@@ -37,6 +37,8 @@ export interface Service {
   ready: number;
   /** As `8080/tcp → 80`. */
   ports: string[];
+  /** Names of the volumes that its replicas share. */
+  volumes: string[];
   replicas: Replica[];
 }
 

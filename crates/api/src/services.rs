@@ -190,6 +190,8 @@ pub struct Service {
     pub ready: u32,
     /// Ports of hosts that lead to it, as `8080/tcp → 80`.
     pub ports: Vec<String>,
+    /// Names of the volumes that its replicas share: all of them run where these are.
+    pub volumes: Vec<String>,
     /// Its replicas.
     pub replicas: Vec<Replica>,
 }

@@ -4,7 +4,7 @@
 //!
 //! Reading order: here, [`image`], [`mount`], [`net`], [`health`], [`limits`], [`rollout`], [`project`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +149,16 @@ impl ServiceSpec {
         Ok(serde_json::from_str(text)?)
     }
 
+    /// The names of the volumes that its replicas share, each once.
+    pub fn volumes(&self) -> BTreeSet<&str> {
+        let sources = self.container.mounts.iter().map(|mount| &mount.source);
+        let volumes = sources.filter_map(|source| match source {
+            MountSource::Volume { volume, .. } => Some(volume.as_str()),
+            _ => None,
+        });
+        volumes.collect()
+    }
+
     /// Whether replicas must not be started elsewhere on their own: there is to be only one, or they have data.
     pub fn is_bound(&self) -> bool {
         self.scale == Scale::Singleton || self.container.has_volume()
@@ -194,6 +204,22 @@ impl ContainerSpec {
             |mount: &Mount| matches!(mount.source, MountSource::Volume { .. } | MountSource::HostPath { .. });
         self.mounts.iter().any(lasts)
     }
+}
+
+/// What people should know of several replicas with volumes: these are on one host. Nothing when there is one replica, or no
+/// volume.
+pub fn shared_volumes(replicas: u32, volumes: &[&str], host: Option<&str>) -> Option<String> {
+    let (noun, verb) = match volumes {
+        [] => return None,
+        [_] => ("volume", "is"),
+        _ => ("volumes", "are"),
+    };
+    let names = volumes.join(", ");
+    let host = host.filter(|name| !name.is_empty()).unwrap_or("one host");
+    let words = format!(
+        "its {replicas} replicas share the {noun} {names}, which {verb} on {host}: all of them run there"
+    );
+    (replicas > 1).then_some(words)
 }
 
 /// Whether a text can name a project, a service, a network, a volume or a file of a project:

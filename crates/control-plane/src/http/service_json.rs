@@ -50,6 +50,7 @@ pub(super) fn service(
         wanted: wanted.count,
         ready,
         ports: shown.map(|it| it.spec.ports.iter().map(words::port).collect()).unwrap_or_default(),
+        volumes: shown.iter().flat_map(|it| it.spec.volumes()).map(str::to_owned).collect(),
         replicas,
     }
 }

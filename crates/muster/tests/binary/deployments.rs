@@ -153,6 +153,30 @@ fn going_back_leaves_out_releases_that_never_served() {
 }
 
 #[test]
+fn replicas_that_share_a_volume_are_warned_of() {
+    let world = World::new();
+    let place = &world.place;
+    let compose = |count: u32| {
+        let service = format!("{{image: 'db:1', volumes: ['data:/data'], deploy: {{replicas: {count}}}}}");
+        write(
+            place,
+            "compose.yaml",
+            &format!("name: shop\nservices:\n  db: {service}\nvolumes: {{data: {{}}}}\n"),
+        );
+    };
+    compose(1);
+    let (code, _, said) = run(place, &["deploy", "--yes"]);
+    assert!(code == 0 && !said.contains("share"), "{code} {said}");
+    let words = "its 3 replicas share the volume data, which is on h1: all of them run there";
+    let (code, _, said) = run(place, &["services", "scale", "shop/db=3", "--dry-run"]);
+    assert!(code == 0 && said.contains(&format!("warning: shop/db: {words}")), "{code} {said}");
+    compose(3);
+    let (code, _, said) = run(place, &["diff"]);
+    assert!(code == 0 && said.contains(&format!("warning: db: {words}")), "{code} {said}");
+    world.server.stop();
+}
+
+#[test]
 fn an_end_that_does_not_come_in_time_has_its_own_exit_code_and_is_aborted() {
     let world = World::new();
     let place = &world.place;

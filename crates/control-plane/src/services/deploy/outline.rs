@@ -82,6 +82,14 @@ impl Planned {
     pub(crate) fn after(&self) -> u32 {
         self.release.as_ref().map_or(0, |release| release.spec.scale.count())
     }
+
+    /// What several replicas with volumes have to do with each other.
+    fn shared_volumes(&self) -> Option<String> {
+        let volumes: Vec<&str> = self.release.iter().flat_map(|it| it.spec.volumes()).collect();
+        let words =
+            model::service::shared_volumes(self.after(), &volumes, self.hosts.first().map(String::as_str))?;
+        Some(format!("{}: {words}", self.service.name))
+    }
 }
 
 impl Services {
@@ -137,6 +145,7 @@ impl Outline {
             }
             used.extend(names.iter().cloned());
             planned.hosts = names.into_iter().collect();
+            self.warnings.extend(planned.shared_volumes().filter(|_| grows));
         }
         if used.len() > 1 {
             let names = used.into_iter().collect::<Vec<_>>().join(", ");

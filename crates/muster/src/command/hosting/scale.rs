@@ -8,7 +8,7 @@ use crate::cli::{Global, ServicesRm, ServicesRollback, ServicesScale};
 use crate::command::consent::agree;
 use crate::context::client;
 use crate::failure::{Failure, Kind};
-use crate::output::safe;
+use crate::output::{self, safe};
 
 pub(super) async fn scale(args: &ServicesScale, global: &Global) -> Result<(), Failure> {
     let limit = limit(&args.attending)?;
@@ -23,6 +23,9 @@ pub(super) async fn scale(args: &ServicesScale, global: &Global) -> Result<(), F
     for (project, name, count) in &wanted {
         let service = client.service(project, name).await?;
         plan.push(scaled(&service, *count));
+        if let Some(words) = shared(&service, *count) {
+            output::warning(&words);
+        }
     }
     if !agree(args.consent, &plan.join("\n"))? {
         return Ok(());
@@ -49,6 +52,14 @@ fn replicas(count: u32) -> String {
 
 fn scaled(service: &Service, count: u32) -> String {
     format!("Scale {} from {} to {}.", full_name(service), service.wanted, replicas(count))
+}
+
+/// What more replicas have to do with each other.
+fn shared(service: &Service, count: u32) -> Option<String> {
+    let volumes: Vec<&str> = service.volumes.iter().map(String::as_str).collect();
+    let host = service.replicas.first().map(|replica| replica.host.as_str());
+    let words = model::service::shared_volumes(count, &volumes, host).filter(|_| count > service.wanted)?;
+    Some(safe(&format!("{}: {words}", full_name(service))))
 }
 
 pub(super) async fn rollback(args: ServicesRollback, global: &Global) -> Result<(), Failure> {
