@@ -104,6 +104,17 @@ struct Done {
     result: Result<(), Trouble>,
 }
 
+impl Done {
+    /// What was tried and what came of it. The trouble mostly names the action itself, which is not said twice.
+    fn failure(&self, trouble: &str) -> String {
+        let verb = |text: &str| text.split([':', ' ']).next().map(str::to_owned);
+        match self.words.split(", ").any(|action| verb(action) == verb(trouble)) {
+            true => trouble.to_owned(),
+            false => format!("{}: {trouble}", self.words),
+        }
+    }
+}
+
 impl Worker {
     pub(crate) fn new(parts: Parts) -> Self {
         let wanted = parts.cached.clone().map(|(state, adopt)| Wanted { state, adopt, fresh: false });
@@ -255,8 +266,7 @@ impl Worker {
                 }
             }
             Err(trouble) => {
-                let text =
-                    self.parts.log.masked(&format!("{}: {}: {}", done.title, done.words, trouble.text));
+                let text = self.parts.log.masked(&format!("{}: {}", done.title, done.failure(&trouble.text)));
                 tracing::warn!("{text}");
                 self.parts.log.push(HostLogLevel::Error, HostLogSource::Docker, about, &text);
             }
@@ -276,5 +286,24 @@ impl Worker {
 
     fn phase(running: &Running) -> Option<Phase> {
         Phase::ALL.get(running.phase).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_what_was_tried_once() {
+        let done = |words: &str| Done {
+            item: Item::Image("web:1".to_owned()),
+            title: "image web:1".to_owned(),
+            words: words.to_owned(),
+            result: Ok(()),
+        };
+        assert_eq!(done("pull").failure("pull: manifest unknown"), "pull: manifest unknown");
+        let begun = done("create container shop-web-1, start");
+        assert_eq!(begun.failure("start: driver failed"), "start: driver failed");
+        assert_eq!(done("write").failure("no space left"), "write: no space left");
     }
 }

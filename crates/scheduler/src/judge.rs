@@ -73,7 +73,7 @@ pub fn judge(replica: &Replica, release: &Release, now: UnixMillis) -> Verdict {
         }
         ReplicaState::Held => until(deadline, now, || {
             let held = report.held_reason.as_deref().unwrap_or("something else");
-            format!("it waited for {held} in vain")
+            format!("it could not begin in time: {held}")
         }),
         ReplicaState::Creating
         | ReplicaState::Starting

@@ -117,6 +117,10 @@ impl Connection {
         Moment(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
+    fn name(&self) -> &str {
+        &self.arrival.link.host.name
+    }
+
     async fn run(&mut self, mut stopping: watch::Receiver<bool>) {
         let mut told = false;
         loop {
@@ -231,10 +235,10 @@ impl Connection {
                     });
                 }
                 Output::Left { reason } => {
-                    tracing::info!(host = %self.id, "host {} leaves: {reason}", self.id)
+                    tracing::info!(host = %self.id, "host {} leaves: {reason}", self.name())
                 }
                 Output::NotSent { reason } => {
-                    tracing::error!(host = %self.id, "the state of host {} was not sent: {reason}", self.id);
+                    tracing::error!(host = %self.id, "the state of host {} was not sent: {reason}", self.name());
                 }
             }
         }
@@ -320,14 +324,14 @@ impl Connection {
         let now = clock::now();
         let until = now.after(host_proto::limits::TOKEN_GRACE);
         match self.services.store.confirm_host_token(self.id.clone(), token, now, until).await {
-            Ok(_) => tracing::info!(host = %self.id, "host {} has a new token", self.id),
+            Ok(_) => tracing::info!(host = %self.id, "host {} has a new token", self.name()),
             Err(error) => self.failed(&error),
         }
     }
 
     fn failed(&self, error: &StoreError) {
         let error: &dyn std::error::Error = error;
-        tracing::error!(error, host = %self.id, "what host {} said or should be told could not be stored or read", self.id);
+        tracing::error!(error, host = %self.id, "what host {} said or should be told could not be stored or read", self.name());
     }
 
     fn refuse(&mut self, code: CloseCode, error: ErrorMessage) {

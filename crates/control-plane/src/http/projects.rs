@@ -264,7 +264,6 @@ async fn deployment_json(
 ) -> Result<DeploymentJson, ApiError> {
     let mut services = Vec::new();
     for item in &deployment.items {
-        let service = world.services.iter().find(|it| it.id == item.service_id);
         let releases = context.store.releases(item.service_id.clone(), 1000).await?;
         let number = |id: &Option<host_proto::id::ReleaseId>| {
             let id = id.as_ref()?;
@@ -284,7 +283,7 @@ async fn deployment_json(
         let waits =
             (!deployment.state.is_over()).then(|| context.services.waits_for(&item.service_id)).flatten();
         services.push(DeployedService {
-            name: service.map_or_else(|| item.service_id.to_string(), |it| it.name.clone()),
+            name: item.service_name.clone(),
             from: number(&item.from),
             to: number(&item.to),
             state: state.to_owned(),

@@ -213,6 +213,7 @@ impl Services {
             }
             items.push(DeploymentItem {
                 service_id: planned.service.id.clone(),
+                service_name: planned.service.name.clone(),
                 from: planned.service.current.clone(),
                 to: planned.release.as_ref().map(|release| release.id.clone()),
                 outcome: ItemOutcome::Waiting,

@@ -37,6 +37,8 @@ pub struct Deployment {
 pub struct DeploymentItem {
     /// Which service.
     pub service_id: ServiceId,
+    /// Its name, for the time when it is gone.
+    pub service_name: String,
     /// Its release before; none: it is new.
     pub from: Option<ReleaseId>,
     /// Its release after; none: it is removed.

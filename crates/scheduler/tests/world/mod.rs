@@ -213,7 +213,13 @@ impl Sim {
                 created_at: UnixMillis(self.now),
             };
             let (from, to) = (service.current.clone(), Some(release.id.clone()));
-            items.push(DeploymentItem { service_id: service.id, from, to, outcome: ItemOutcome::Waiting });
+            items.push(DeploymentItem {
+                service_id: service.id,
+                service_name: service.name,
+                from,
+                to,
+                outcome: ItemOutcome::Waiting,
+            });
             self.world.releases.insert(release.id.clone(), release);
         }
         for service in &self.world.services {
@@ -249,6 +255,7 @@ impl Sim {
             Some((named(&service.name), Wish(self.world.releases[id].spec.clone())))
         };
         self.world.services.iter().filter_map(release).collect()
+                    service_name: service.name.clone(),
     }
 
     /// One look of the controller, and a little time for the host.

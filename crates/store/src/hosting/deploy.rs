@@ -200,8 +200,8 @@ fn insert_item(db: &Db<'_>, id: i64, place: usize, item: &DeploymentItem) -> Res
     debug_assert_eq!(item.outcome, ItemOutcome::Waiting);
     db.conn
         .prepare_cached(
-            "INSERT INTO deployment_item (deployment_id, place, service_id, from_release, to_release, outcome, reason)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO deployment_item (deployment_id, place, service_id, from_release, to_release, outcome, reason,
+             service_name) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute((
             id,
@@ -211,6 +211,7 @@ fn insert_item(db: &Db<'_>, id: i64, place: usize, item: &DeploymentItem) -> Res
             item.to.as_ref().map(|id| id.as_str()),
             outcome,
             reason,
+            &item.service_name,
         ))?;
     Ok(())
 }

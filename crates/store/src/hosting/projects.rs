@@ -206,7 +206,8 @@ pub(super) fn rows_of(conn: &Connection, key: &str) -> Result<Option<ProjectWorl
 }
 
 fn with_items(conn: &Connection, mut deployment: Deployment) -> Result<Deployment, StoreError> {
-    let sql = "SELECT service_id, from_release, to_release, outcome, reason FROM deployment_item
+    let sql =
+        "SELECT service_id, from_release, to_release, outcome, reason, service_name FROM deployment_item
                WHERE deployment_id = ?1 ORDER BY place";
     deployment.items = json::rows(&mut conn.prepare_cached(sql)?, [deployment.id.0], item)?;
     Ok(deployment)
@@ -322,6 +323,7 @@ fn item(row: &Row<'_>) -> Result<DeploymentItem, StoreError> {
     };
     Ok(DeploymentItem {
         service_id: json::parsed(row, 0, "service id")?,
+        service_name: row.get(5)?,
         from: json::maybe_parsed(row, 1, "release id")?,
         to: json::maybe_parsed(row, 2, "release id")?,
         outcome,

@@ -194,8 +194,9 @@ fn service_line(service: &DeployedService) -> String {
         (Some(from), Some(to)) if from == to => format!("release {to}"),
         (Some(from), Some(to)) => format!("release {from} to {to}"),
         (None, Some(to)) => format!("release {to}"),
-        (Some(from), None) => format!("release {from} to nothing"),
-        (None, None) => "nothing".to_owned(),
+        (_, None) if state == "done" => "removed".to_owned(),
+        (Some(from), None) => format!("release {from} is removed"),
+        (None, None) => "is removed".to_owned(),
     };
     let counts = if to.is_some() { format!(", {ready} of {wanted} ready") } else { String::new() };
     let why = match (reason, waits_for) {
@@ -267,6 +268,8 @@ mod tests {
         };
         assert_eq!(service_line(&failed), "web: failed, release 3 to 4, 1 of 2 ready: no image");
         let gone = DeployedService { to: None, waits_for: None, ..service };
-        assert_eq!(service_line(&gone), "web: waiting, release 3 to nothing");
+        assert_eq!(service_line(&gone), "web: waiting, release 3 is removed");
+        let done = DeployedService { state: "done".to_owned(), from: None, ..gone };
+        assert_eq!(service_line(&done), "web: done, removed");
     }
 }
