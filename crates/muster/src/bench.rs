@@ -52,6 +52,9 @@ enum Command {
     Reconcile(engine::ReconcileArgs),
     /// Measure how long it takes until a deployment runs on this machine's engine, beside docker run
     Start(engine::StartArgs),
+    /// Become a program that ends with this benchmark
+    #[command(hide = true)]
+    Held(process::HeldArgs),
 }
 
 /// One kind of load.
@@ -111,6 +114,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         Command::Hosts(args) => hosts::run(&args),
         Command::Reconcile(args) => engine::reconcile(&args),
         Command::Start(args) => engine::start(&args),
+        Command::Held(args) => process::become_held(&args),
     }
 }
 

@@ -13,6 +13,7 @@ use clap::ValueEnum;
 
 use super::{
     measure::{Figures, Mode},
+    process::held,
     server::Server,
     table::{self, Outcome},
 };
@@ -86,6 +87,7 @@ impl Step {
         if let Some(control) = &server.control {
             command.args(["--push-url", control]);
         }
+        let mut command = held(&command)?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start the load generator")
     }
 

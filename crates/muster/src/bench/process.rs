@@ -1,9 +1,49 @@
-//! What the system knows of a process: processor time and resident memory. Linux only, like the figures themselves.
+//! What the system knows of a process: processor time and resident memory; and children that end with the benchmark,
+//! however that ends. Linux only, like the figures themselves.
 
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::{fs, time::Duration};
 
 use anyhow::Context;
+use nix::sys::signal::Signal;
 use nix::{time::ClockId, unistd::Pid};
+
+/// A program that is to end with the process that started it.
+#[derive(Debug, clap::Args)]
+pub(super) struct HeldArgs {
+    /// The process that started it
+    parent: i32,
+    /// The program with its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+/// A command whose process the kernel ends when this one has ended, were it by a signal that nobody can handle. Its process
+/// is the program's own. To be started from a thread that lives as long as the benchmark: the kernel looks at that one.
+pub(super) fn held(command: &Command) -> anyhow::Result<Command> {
+    let mut held = Command::new(std::env::current_exe()?);
+    held.args(["bench", "held", &std::process::id().to_string(), "--"]);
+    held.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => held.env(name, value),
+            None => held.env_remove(name),
+        };
+    }
+    Ok(held)
+}
+
+/// The other side of [`held`].
+pub(super) fn become_held(args: &HeldArgs) -> anyhow::Result<()> {
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // It may have ended before the kernel was told.
+    anyhow::ensure!(nix::unistd::getppid() == Pid::from_raw(args.parent), "the benchmark has ended");
+    let (program, arguments) = args.command.split_first().context("no program")?;
+    Err(Command::new(program).args(arguments).exec())
+        .with_context(|| format!("cannot start {}", program.display()))
+}
 
 /// A process that is being measured.
 #[derive(Debug, Clone, Copy)]

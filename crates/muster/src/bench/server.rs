@@ -11,6 +11,8 @@ use std::{
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
+use super::process::held;
+
 /// A server that was started here.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -101,10 +103,10 @@ impl Server {
         self.child.id()
     }
 
-    fn start(mut command: Command, folder: PathBuf) -> anyhow::Result<Self> {
+    fn start(command: Command, folder: PathBuf) -> anyhow::Result<Self> {
         let log = File::create(folder.join("log"))?;
         let program = command.get_program().to_owned();
-        let child = command
+        let child = held(&command)?
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)

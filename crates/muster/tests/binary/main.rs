@@ -4,6 +4,7 @@
 
 mod access;
 mod backup;
+mod bench;
 mod cli;
 mod configs;
 mod contexts;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::bench::{
     api::{Api, Connection},
-    process::Process,
+    process::{Process, held},
     server::Server,
 };
 
@@ -58,8 +58,9 @@ impl Places {
 
     fn start(&self, verb: &str) -> anyhow::Result<Child> {
         let log = File::create(self.folder.join(format!("{verb}.log")))?;
-        let mut command = self.command(verb)?;
-        command.stdout(log.try_clone()?).stderr(log).spawn().context("cannot start the agent")
+        let mut command = held(&self.command(verb)?)?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        command.spawn().context("cannot start the agent")
     }
 }
 
