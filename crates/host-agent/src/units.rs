@@ -101,8 +101,8 @@ fn text(name: &str, program: &Path, options: &Options) -> String {
         ),
         "muster-netd" => format!(
             "[Unit]\nDescription=Muster: names and ports of this host's containers\n\
-             After=muster-boot.service\nBefore=docker.service\n\n\
-             [Service]\n{environment}ExecStart={program} agent netd\nRestart=always\nRestartSec=1\n\n\
+             After=muster-boot.service\nBefore=docker.service\nStartLimitIntervalSec=0\n\n\
+             [Service]\n{environment}ExecStart={program} agent netd\nRestart=always\nRestartSec=100ms\n\n\
              [Install]\nWantedBy=multi-user.target\n"
         ),
         _ => format!(
@@ -151,6 +151,9 @@ mod tests {
             allow_host_paths: vec!["/srv".into(), "/mnt".into()],
             ..Options::default()
         };
+        let netd = text("muster-netd", program, &moved);
+        // While it is away the host's ports refuse; and it must never be given up.
+        assert!(netd.contains("\nRestartSec=100ms\n") && netd.contains("\nStartLimitIntervalSec=0\n"));
         let boot = text("muster-boot", program, &moved);
         assert!(boot.contains("\nBefore=docker.service\n"));
         assert!(boot.contains("\nEnvironment=MUSTER_AGENT_DATA_DIR=/data\n"));
