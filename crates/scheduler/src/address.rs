@@ -24,13 +24,20 @@ pub fn free_subnet(range: Subnet, used: &[Subnet], after: Option<Subnet>) -> Opt
 }
 
 /// The next free address of a block: not its first (the block itself), second (the bridge) or last (broadcast), and
-/// after the one that was given last.
+/// after the one that was given last. The last quarter is the engine's, for containers of others that somebody attaches
+/// ([`Subnet::for_others`]); it is used when nothing else is left.
 pub fn free_ip(subnet: Subnet, used: &BTreeSet<Ipv4Addr>, after: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
     let first = u64::from(subnet.first()) + 2;
     let count = subnet.size().checked_sub(3)?;
+    let ours = subnet.for_others().map_or(count, |theirs| u64::from(theirs.first()).saturating_sub(first));
+    next_ip(first, ours, used, after).or_else(|| next_ip(first, count, used, after))
+}
+
+/// The next free one of so many addresses.
+fn next_ip(first: u64, count: u64, used: &BTreeSet<Ipv4Addr>, after: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
     let start = after
-        .filter(|ip| subnet.contains(*ip))
-        .map_or(0, |ip| u64::from(u32::from(ip)).saturating_sub(first).saturating_add(1));
+        .and_then(|ip| u64::from(u32::from(ip)).checked_sub(first).filter(|place| *place < count))
+        .map_or(0, |place| place + 1);
     (0..count).find_map(|turn| {
         let ip = Ipv4Addr::from(u32::try_from(first + (start + turn) % count).ok()?);
         (!used.contains(&ip)).then_some(ip)
@@ -64,8 +71,14 @@ mod tests {
             last = free_ip(subnet, &used, last);
             given.push(last.unwrap().octets()[3]);
         }
-        assert_eq!(given, [2, 3, 4, 5, 6, 2]);
+        assert_eq!(given, [2, 3, 4, 5, 2, 3]);
+        // The engine's own quarter comes when there is nothing else.
+        let most: BTreeSet<Ipv4Addr> = (2..6).map(|last| Ipv4Addr::new(10, 208, 0, last)).collect();
+        assert_eq!(free_ip(subnet, &most, last), Some(Ipv4Addr::new(10, 208, 0, 6)));
         let full: BTreeSet<Ipv4Addr> = (2..7).map(|last| Ipv4Addr::new(10, 208, 0, last)).collect();
         assert_eq!(free_ip(subnet, &full, None), None);
+        // The same that the agent tells the engine.
+        let network: Subnet = "10.208.4.0/24".parse().unwrap();
+        assert_eq!(network.for_others().map(|range| range.to_string()).as_deref(), Some("10.208.4.192/26"));
     }
 }

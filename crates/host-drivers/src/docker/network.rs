@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest};
 use host_proto::desired::Network;
 use host_proto::id::HostId;
+use reconcile::firewall::Subnet;
 
 use super::connect::ApiVersion;
 use super::labels;
@@ -22,6 +23,9 @@ pub(crate) fn request(host: &HostId, network: &Network, api: ApiVersion) -> Netw
     let config = IpamConfig {
         subnet: Some(network.subnet.clone()),
         gateway: Some(network.gateway.to_string()),
+        // Where the engine gives addresses by itself: containers of others that somebody attaches must not get one that a
+        // replica of ours is to have. The control plane gives addresses out of the rest first.
+        ip_range: network.subnet.parse().ok().and_then(Subnet::last_quarter).map(|range| range.to_string()),
         ..IpamConfig::default()
     };
     let ipam = Ipam { config: Some(vec![config]), ..Ipam::default() };
@@ -74,6 +78,18 @@ mod tests {
         assert_eq!(ask(50)[TRUSTED], "mst-mesh");
         assert_eq!(ask(50).get(GATEWAY_MODE), None);
         assert_eq!((&*ask(41)[BRIDGE_NAME], &*ask(41)[MTU]), ("mst0123456789", "1420"));
+    }
+
+    #[test]
+    fn the_engine_gives_addresses_of_the_last_quarter_by_itself() {
+        let host = "hst_1".parse().unwrap();
+        let ipam = request(&host, &network(), ApiVersion::OLDEST).ipam.unwrap().config.unwrap();
+        assert_eq!(ipam[0].ip_range.as_deref(), Some("10.208.4.192/26"));
+        let small = Network { subnet: "10.208.4.0/30".to_owned(), ..network() };
+        assert_eq!(
+            request(&host, &small, ApiVersion::OLDEST).ipam.unwrap().config.unwrap()[0].ip_range,
+            None
+        );
     }
 
     #[test]

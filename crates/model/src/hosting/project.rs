@@ -148,6 +148,15 @@ impl Subnet {
         ip >= first && ip < first + self.size()
     }
 
+    /// The part of a network that is left to the container engine: it gives addresses of it to containers of others which
+    /// somebody attaches to the network, and never one that a replica is to have. The last quarter; nothing of a block of
+    /// fewer than eight addresses.
+    pub fn for_others(self) -> Option<Self> {
+        let quarter = u32::try_from(self.size() / 4).ok().filter(|size| *size >= 2)?;
+        let base = Ipv4Addr::from(self.first().saturating_add(quarter * 3));
+        Some(Self { base, prefix: self.prefix + 2 })
+    }
+
     /// The address of the bridge: the first that hosts may have.
     pub fn gateway(self) -> Ipv4Addr {
         Ipv4Addr::from(self.first().saturating_add(1))

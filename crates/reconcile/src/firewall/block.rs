@@ -50,6 +50,13 @@ impl Subnet {
         self.masked(ip) == self.base.to_bits()
     }
 
+    /// Its last quarter, if that has more than one address.
+    pub fn last_quarter(self) -> Option<Self> {
+        let prefix = self.prefix.checked_add(2).filter(|prefix| *prefix < 32)?;
+        let three = 3_u32.checked_shl(u32::from(32 - prefix))?;
+        Some(Self { base: Ipv4Addr::from(self.base.to_bits() | three), prefix })
+    }
+
     fn masked(self, ip: Ipv4Addr) -> u32 {
         ip.to_bits() & u32::MAX.checked_shl(u32::from(32 - self.prefix.min(32))).unwrap_or(0)
     }
