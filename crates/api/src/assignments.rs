@@ -67,7 +67,7 @@ pub struct Assignment {
 /// Why a rollout waits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Pause {
-    /// `failed`, `health lost`, `no answer` or `operator`.
+    /// `failed`, `health lost`, `no answer`, `left` or `operator`.
     pub kind: String,
     /// The instance_uid of the agent that stopped it.
     pub agent: Option<String>,

@@ -292,6 +292,7 @@ impl App {
             hub: self.hub.clone(),
             configs: self.configs.clone(),
             agent_expiry: self.config.agent_expiry,
+            rollout_patience: self.config.rollout_patience,
         }
     }
 }

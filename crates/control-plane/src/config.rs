@@ -45,6 +45,9 @@ pub struct RawConfig {
     pub max_agents: u64,
     /// `--agent-expiry`: how long a disconnected agent is remembered, such as `30d`; 0: for ever.
     pub agent_expiry: String,
+    /// `--rollout-patience`: how long a rollout waits for agents that left before they answered, such as `5m`; 0: without
+    /// end, where nobody else of the batch is left.
+    pub rollout_patience: String,
     /// `--public-metrics`: `/metrics` needs no token.
     pub public_metrics: bool,
     /// The server's version, as the API and the database tell it.
@@ -68,6 +71,7 @@ pub struct Config {
     pub(crate) max_message: MessageLimit,
     pub(crate) max_agents: Option<u64>,
     pub(crate) agent_expiry: Option<Duration>,
+    pub(crate) rollout_patience: Option<Duration>,
     pub(crate) public_metrics: bool,
     pub(crate) version: String,
     /// Where addresses of containers and of hosts come from.
@@ -140,6 +144,7 @@ impl RawConfig {
             max_message: "16MiB".to_owned(),
             max_agents: 0,
             agent_expiry: "30d".to_owned(),
+            rollout_patience: "5m".to_owned(),
             public_metrics: false,
             network_range: String::new(),
             mesh_range: String::new(),
@@ -181,6 +186,7 @@ impl RawConfig {
             max_message: max_message(&self.max_message)?,
             max_agents: (self.max_agents > 0).then_some(self.max_agents),
             agent_expiry: duration("--agent-expiry", &self.agent_expiry)?,
+            rollout_patience: duration("--rollout-patience", &self.rollout_patience)?,
             public_metrics: self.public_metrics,
             version: self.version,
             ranges: Ranges {
@@ -327,7 +333,7 @@ mod tests {
     #[test]
     fn a_wrong_setting_names_its_flag() {
         type Change = fn(&mut RawConfig);
-        let cases: [(&str, Change); 14] = [
+        let cases: [(&str, Change); 15] = [
             ("--opamp-listen", |raw| raw.opamp_listen = "4320".to_owned()),
             ("--opamp-listen", |raw| raw.opamp_listen = "127.0.0.1:5050".to_owned()),
             ("--listen", |raw| raw.listen = "nowhere:80".to_owned()),
@@ -342,6 +348,7 @@ mod tests {
             ("--max-message", |raw| raw.max_message = "lots".to_owned()),
             ("--max-message", |raw| raw.max_message = "5".to_owned()),
             ("--agent-expiry", |raw| raw.agent_expiry = "a month".to_owned()),
+            ("--rollout-patience", |raw| raw.rollout_patience = "long".to_owned()),
         ];
         for (flag, change) in cases {
             let mut raw = raw();

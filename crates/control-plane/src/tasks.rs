@@ -36,6 +36,7 @@ pub(crate) struct Tasks {
     pub(crate) hub: Arc<Hub>,
     pub(crate) configs: Arc<Configs>,
     pub(crate) agent_expiry: Option<Duration>,
+    pub(crate) rollout_patience: Option<Duration>,
 }
 
 impl Tasks {
@@ -49,8 +50,13 @@ impl Tasks {
             tokio::spawn(until(shutdown.clone(), certificates::run(certificates)));
         }
         tokio::spawn(until(shutdown.clone(), expiry::run(self.clone())));
-        let rollouts =
-            Rollouts::new(self.configs.clone(), self.server.clone(), self.store.clone(), self.hub.clone());
+        let rollouts = Rollouts::new(
+            self.configs.clone(),
+            self.server.clone(),
+            self.store.clone(),
+            self.hub.clone(),
+            self.rollout_patience,
+        );
         tokio::spawn(until(shutdown.clone(), rollouts.run()));
     }
 }

@@ -197,6 +197,9 @@ pub(crate) struct CommonArgs {
     /// How long a disconnected agent is remembered (90s, 15m, 12h, 30d); 0: for ever
     #[arg(long, env = "MUSTER_AGENT_EXPIRY", default_value = "30d", value_name = "DURATION")]
     pub(crate) agent_expiry: String,
+    /// How long a rollout waits for agents that left before they answered (90s, 15m, 12h); 0: without end
+    #[arg(long, env = "MUSTER_ROLLOUT_PATIENCE", default_value = "5m", value_name = "DURATION")]
+    pub(crate) rollout_patience: String,
     /// Addresses that networks of projects are made of, a /16 or larger
     #[arg(long, env = "MUSTER_NETWORK_RANGE", default_value = control_plane::config::DEFAULT_NETWORK_RANGE, value_name = "CIDR")]
     pub(crate) network_range: String,

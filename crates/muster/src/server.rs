@@ -57,6 +57,7 @@ pub(crate) fn with_common(raw: RawConfig, common: &CommonArgs) -> RawConfig {
         max_message: common.max_message.clone(),
         max_agents: common.max_agents,
         agent_expiry: common.agent_expiry.clone(),
+        rollout_patience: common.rollout_patience.clone(),
         network_range: common.network_range.clone(),
         mesh_range: common.mesh_range.clone(),
         ..raw

@@ -38,10 +38,13 @@ impl Configs {
         plan: &Plan,
         assignment: &Assignment,
     ) -> Vec<InstanceUid> {
-        // Whose silence stopped it is forgiven, although the pause began its time anew.
-        let is_silence = assignment.pause.as_ref().is_some_and(|fault| fault.kind == FaultKind::NoAnswer);
+        // Whose silence or absence stopped it is forgiven, although the pause began its time anew.
+        let is_silence = assignment
+            .pause
+            .as_ref()
+            .is_some_and(|fault| matches!(fault.kind, FaultKind::NoAnswer | FaultKind::Left));
         let now = clock::now().after(if is_silence { ANSWER_WITHIN } else { Duration::ZERO });
-        let mut rollout = Rollout::new(assignment.batch_size);
+        let mut rollout = Rollout::new(assignment.batch_size, None);
         for (uid, grant) in
             plan.grants(assignment.id).filter(|(_, to)| Some(to.revision) == assignment.target)
         {

@@ -54,11 +54,19 @@ pub(crate) struct Rollouts {
     started: UnixMillis,
     /// When it was looked last who is there.
     looked: Instant,
+    /// How long agents that left are waited for.
+    absence: Option<Duration>,
 }
 
 impl Rollouts {
     /// A task that has not begun.
-    pub(crate) fn new(configs: Arc<Configs>, server: Server<Endpoint>, store: Store, hub: Arc<Hub>) -> Self {
+    pub(crate) fn new(
+        configs: Arc<Configs>,
+        server: Server<Endpoint>,
+        store: Store,
+        hub: Arc<Hub>,
+        absence: Option<Duration>,
+    ) -> Self {
         Self {
             configs,
             server,
@@ -69,6 +77,7 @@ impl Rollouts {
             comparing: VecDeque::new(),
             started: clock::now(),
             looked: Instant::now(),
+            absence,
         }
     }
 
@@ -206,7 +215,7 @@ impl Rollouts {
         let Some((_, rollout)) = self.running.get(&id) else { return Ok(()) };
         let change = match next {
             Step::Wait(_) => return Ok(()),
-            Step::Pause(fault) => self.pause(assignment, fault, now),
+            Step::Pause(fault) => self.pause(assignment, fault, now).await?,
             Step::Release(_) | Step::Finish => {
                 let candidates = self.candidates(id, target).await;
                 match rollout.step(now, candidates.len() as u64) {

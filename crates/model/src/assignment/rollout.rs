@@ -34,13 +34,15 @@ pub enum FaultKind {
     HealthLost,
     /// An agent gave no answer in time.
     NoAnswer,
+    /// The agents of a batch left, and none of them has applied the revision: it may be what ended them.
+    Left,
     /// An operator wants it so.
     Operator,
 }
 
 impl FaultKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Failed, Self::HealthLost, Self::NoAnswer, Self::Operator];
+    pub const ALL: [Self; 5] = [Self::Failed, Self::HealthLost, Self::NoAnswer, Self::Left, Self::Operator];
 
     /// The words in API, CLI and database.
     pub const fn as_str(self) -> &'static str {
@@ -48,6 +50,7 @@ impl FaultKind {
             Self::Failed => "failed",
             Self::HealthLost => "health lost",
             Self::NoAnswer => "no answer",
+            Self::Left => "left",
             Self::Operator => "operator",
         }
     }
@@ -77,6 +80,8 @@ struct Released {
     since: UnixMillis,
     /// How long its answer may take.
     patience: Duration,
+    /// How long it may be away before it answered.
+    absence: Duration,
     /// Since when it is not connected.
     gone: Option<UnixMillis>,
 }
@@ -106,7 +111,15 @@ impl Released {
 
     /// When it is waited for no longer.
     fn due(&self) -> UnixMillis {
-        self.gone.unwrap_or(self.since).after(self.patience)
+        match self.gone {
+            Some(gone) => gone.after(self.absence),
+            None => self.since.after(self.patience),
+        }
+    }
+
+    /// Whether it left before it answered, and was waited for.
+    fn has_left(&self, now: UnixMillis) -> bool {
+        self.fault(now).is_none() && !self.is_settled() && self.gone.is_some() && now >= self.due()
     }
 }
 
@@ -114,6 +127,8 @@ impl Released {
 #[derive(Debug, Clone, Default)]
 pub struct Rollout {
     batch_size: u64,
+    /// How long agents that left are waited for; `None`: without end, where the whole batch did.
+    absence: Option<Duration>,
     released: HashMap<InstanceUid, Released>,
     /// Those that are not settled, or not well: the only ones that have to be looked at.
     open: HashMap<InstanceUid, ()>,
@@ -125,9 +140,10 @@ pub fn batch_size(agents: u64, percent: u8) -> u64 {
 }
 
 impl Rollout {
-    /// A rollout in batches of this size that has released nobody.
-    pub fn new(batch_size: u64) -> Self {
-        Self { batch_size: batch_size.max(1), ..Self::default() }
+    /// A rollout in batches of this size that has released nobody. `absence` is how long agents that left before they
+    /// answered are waited for; `None`: a batch of which nobody else is left is waited for without end.
+    pub fn new(batch_size: u64, absence: Option<Duration>) -> Self {
+        Self { batch_size: batch_size.max(1), absence, ..Self::default() }
     }
 
     /// An agent was released, now or before a restart. It is heard of later.
@@ -140,6 +156,7 @@ impl Rollout {
             batch: grant.batch,
             since: grant.at,
             patience: ANSWER_WITHIN,
+            absence: self.absence.unwrap_or(ANSWER_WITHIN),
             gone: None,
         };
         self.put(uid, released);
@@ -164,6 +181,7 @@ impl Rollout {
             }
             if let Some(gap) = gap {
                 released.patience = ANSWER_WITHIN.max(gap * 3);
+                released.absence = self.absence.unwrap_or(ANSWER_WITHIN).max(gap * 3);
             }
         }
     }
@@ -209,6 +227,14 @@ impl Rollout {
         self.open.keys().copied().collect()
     }
 
+    /// The agents that left before they answered and were waited for, in an order that does not depend on chance.
+    pub fn left(&self, now: UnixMillis) -> Vec<InstanceUid> {
+        let has_left = |uid: &&InstanceUid| self.released.get(uid).is_some_and(|one| one.has_left(now));
+        let mut left: Vec<_> = self.open.keys().filter(has_left).copied().collect();
+        left.sort_unstable();
+        left
+    }
+
     /// Whether an agent was released.
     pub fn has(&self, uid: InstanceUid) -> bool {
         self.released.contains_key(&uid)
@@ -216,12 +242,11 @@ impl Rollout {
 
     /// What to do now. `candidates`: how many agents could be released and are not.
     ///
-    /// Who left before it answered is waited for as long as for any answer, and then left out: it is offered the
-    /// revision when it is back. But where nobody of the last batch has applied the revision, those who left are
-    /// waited for until one is back: it may be what ended them.
+    /// Who left before it answered is waited for for a while, and then left out: it is offered the revision when it is
+    /// back. But where nobody of the last batch has applied the revision, the rollout pauses: it may be what ended them.
     pub fn step(&self, now: UnixMillis, candidates: u64) -> Step {
         let mut first: Option<(FaultKind, InstanceUid)> = None;
-        let (mut waits, mut due, mut left) = (false, None, false);
+        let (mut waits, mut due, mut left) = (false, None, None);
         for (uid, released) in self.open.keys().filter_map(|uid| Some((*uid, self.released.get(uid)?))) {
             match released.fault(now) {
                 // Which of several is named does not depend on chance.
@@ -230,7 +255,9 @@ impl Rollout {
                 }
                 Some(_) => {}
                 None if released.is_settled() => {}
-                None if released.gone.is_some() && now >= released.due() => left = true,
+                None if released.has_left(now) => {
+                    left = Some(left.map_or(uid, |other: InstanceUid| other.min(uid)))
+                }
                 None => {
                     waits = true;
                     let at = released.due();
@@ -238,12 +265,15 @@ impl Rollout {
                 }
             }
         }
-        match first {
-            Some((kind, uid)) => Step::Pause(Fault { kind, agent: Some(uid), text: String::new() }),
-            None if waits => Step::Wait(due),
-            None if left && !self.last_batch_has_it() => Step::Wait(None),
-            None if candidates == 0 => Step::Finish,
-            None => Step::Release(candidates.min(self.batch_size)),
+        let pause = |kind, uid| Step::Pause(Fault { kind, agent: Some(uid), text: String::new() });
+        let left = left.filter(|_| !self.last_batch_has_it());
+        match (first, left) {
+            (Some((kind, uid)), _) => pause(kind, uid),
+            (None, _) if waits => Step::Wait(due),
+            (None, Some(_)) if self.absence.is_none() => Step::Wait(None),
+            (None, Some(uid)) => pause(FaultKind::Left, uid),
+            (None, None) if candidates == 0 => Step::Finish,
+            (None, None) => Step::Release(candidates.min(self.batch_size)),
         }
     }
 

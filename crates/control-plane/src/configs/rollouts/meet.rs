@@ -35,7 +35,7 @@ impl Rollouts {
         let known = self.running.contains_key(&id);
         let mut rollout = match self.running.remove(&id) {
             Some((_, rollout)) => rollout,
-            None => Rollout::new(assignment.batch_size),
+            None => Rollout::new(assignment.batch_size, self.absence),
         };
         let mut fresh = Vec::new();
         if !known && assignment.settled == Some(target) {

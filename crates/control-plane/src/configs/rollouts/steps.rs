@@ -4,20 +4,35 @@ use model::assignment::rollout::ANSWER_WITHIN;
 use model::assignment::{Fault, FaultKind};
 use model::{Assignment, AssignmentId, AssignmentState, Grant, RevisionId, UnixMillis};
 use opamp_proto::InstanceUid;
-use store::{AssignmentChange, AuditEntry};
+use store::{AssignmentChange, AuditEntry, StoreError};
 
 use super::super::Plan;
 use super::super::change::told;
 use super::Rollouts;
 
+/// So many of those who left are named.
+const NAMED: usize = 5;
+
 impl Rollouts {
-    pub(super) fn pause(&self, assignment: &Assignment, fault: Fault, now: UnixMillis) -> AssignmentChange {
+    pub(super) async fn pause(
+        &self,
+        assignment: &Assignment,
+        fault: Fault,
+        now: UnixMillis,
+    ) -> Result<AssignmentChange, StoreError> {
+        let left = match fault.kind {
+            FaultKind::Left => Some(self.left(assignment, now).await?),
+            _ => None,
+        };
         let live = |uid| {
             let agent = self.server.agents().get(uid)?;
             let placed = agent.data().placed();
             placed.as_ref().map(|placed| placed.place.reason.clone())
         };
-        let said = fault.agent.and_then(|uid| self.faults.get(&uid).cloned().or_else(|| live(uid)));
+        let said = left.or_else(|| {
+            let uid = fault.agent?;
+            self.faults.get(&uid).cloned().or_else(|| live(uid))
+        });
         let text = said.filter(|text| !text.is_empty()).unwrap_or_else(|| match fault.kind {
             FaultKind::HealthLost => "it was healthy before, and is not any more".to_owned(),
             FaultKind::Failed => "it could not apply it, and gave no reason".to_owned(),
@@ -25,7 +40,28 @@ impl Rollouts {
         });
         let state = AssignmentState::Paused;
         let pause = Some(Fault { text, ..fault });
-        AssignmentChange::of(Assignment { state, pause, updated_at: now, ..assignment.clone() })
+        Ok(AssignmentChange::of(Assignment { state, pause, updated_at: now, ..assignment.clone() }))
+    }
+
+    /// Who left, by name.
+    async fn left(&self, assignment: &Assignment, now: UnixMillis) -> Result<String, StoreError> {
+        let rollout = self.running.get(&assignment.id);
+        let left = rollout.map(|(_, rollout)| rollout.left(now)).unwrap_or_default();
+        let mut names = Vec::new();
+        for uid in left.iter().take(NAMED) {
+            let facts = self.store.get_agent(*uid).await?.map(|agent| agent.summary.facts);
+            let name = facts.and_then(|facts| [facts.host, facts.name].into_iter().find(|it| !it.is_empty()));
+            names.push(name.unwrap_or_else(|| uid.to_string()));
+        }
+        let more = match left.len().saturating_sub(names.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Ok(format!(
+            "nobody of batch {} has applied it, and its agents left before they answered: {}{more}",
+            assignment.batches,
+            names.join(", ")
+        ))
     }
 
     fn no_answer(&self, id: AssignmentId, agent: Option<InstanceUid>) -> String {

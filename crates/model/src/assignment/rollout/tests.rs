@@ -16,7 +16,7 @@ fn grant(at: i64) -> Grant {
 }
 
 fn released(count: u64, size: u64) -> Rollout {
-    let mut rollout = Rollout::new(size);
+    let mut rollout = Rollout::new(size, Some(ANSWER_WITHIN));
     (0..count).for_each(|number| rollout.release(uid(number), &grant(0)));
     rollout
 }
@@ -66,7 +66,7 @@ fn health_that_is_lost_stops_it_and_health_that_was_bad_before_does_not() {
     assert!(matches!(rollout.step(UnixMillis(5), 8), Step::Wait(_)), "it restarts while it applies");
     rollout.hear(uid(0), Standing::Applied, Some(false));
     assert_eq!(pause(rollout.step(UnixMillis(5), 8)).kind, FaultKind::HealthLost);
-    let mut ill = Rollout::new(1);
+    let mut ill = Rollout::new(1, Some(ANSWER_WITHIN));
     ill.release(uid(0), &Grant { was_healthy: false, ..grant(0) });
     ill.hear(uid(0), Standing::Applied, Some(false));
     assert_eq!(ill.step(UnixMillis(5), 8), Step::Release(1));
@@ -124,18 +124,39 @@ fn who_left_before_it_answered_is_no_fault_and_has_its_time_again_when_it_is_bac
 fn a_batch_that_left_as_a_whole_is_not_followed_by_another() {
     let mut rollout = released(2, 2);
     (0..2).for_each(|number| rollout.look(uid(number), false, None, UnixMillis(MINUTE)));
-    assert_eq!(rollout.step(UnixMillis(100 * MINUTE), 8), Step::Wait(None));
-    assert_eq!(rollout.step(UnixMillis(100 * MINUTE), 0), Step::Wait(None), "nor is it settled for all");
+    for candidates in [8, 0] {
+        let fault = pause(rollout.step(UnixMillis(100 * MINUTE), candidates));
+        assert_eq!((fault.kind, fault.agent), (FaultKind::Left, Some(uid(0))), "nor is it settled for all");
+    }
+    assert_eq!(rollout.left(UnixMillis(100 * MINUTE)), [uid(0), uid(1)]);
     rollout.look(uid(1), true, None, UnixMillis(100 * MINUTE));
     rollout.hear(uid(1), Standing::Applied, None);
     assert_eq!(rollout.step(UnixMillis(101 * MINUTE), 8), Step::Release(2));
     // What an earlier batch did says nothing about the last one.
     rollout.release(uid(2), &Grant { batch: 2, ..grant(101 * MINUTE) });
     rollout.look(uid(2), false, None, UnixMillis(102 * MINUTE));
-    assert_eq!(rollout.step(UnixMillis(200 * MINUTE), 8), Step::Wait(None));
+    assert_eq!(pause(rollout.step(UnixMillis(200 * MINUTE), 8)).kind, FaultKind::Left);
     assert!(rollout.forgive(UnixMillis(200 * MINUTE)).is_empty());
     rollout.pardon(uid(2));
     assert_eq!(rollout.step(UnixMillis(200 * MINUTE), 8), Step::Release(2));
+}
+
+#[test]
+fn who_left_is_waited_for_as_long_as_is_set() {
+    for (absence, minutes) in [(Some(Duration::from_secs(60)), 2), (Some(Duration::from_secs(3600)), 61)] {
+        let mut rollout = Rollout::new(1, absence);
+        rollout.release(uid(0), &grant(0));
+        rollout.look(uid(0), false, None, UnixMillis(MINUTE));
+        assert_eq!(
+            rollout.step(UnixMillis(minutes * MINUTE - 1), 8),
+            Step::Wait(Some(UnixMillis(minutes * MINUTE)))
+        );
+        assert_eq!(pause(rollout.step(UnixMillis(minutes * MINUTE), 8)).kind, FaultKind::Left);
+    }
+    let mut rollout = Rollout::new(1, None);
+    rollout.release(uid(0), &grant(0));
+    rollout.look(uid(0), false, None, UnixMillis(MINUTE));
+    assert_eq!(rollout.step(UnixMillis(1000 * MINUTE), 8), Step::Wait(None), "without end");
 }
 
 #[test]
@@ -177,7 +198,7 @@ proptest! {
     /// Never more than one batch is under way, and nobody is released while a fault is unforgiven.
     #[test]
     fn at_most_one_batch_is_unsettled(size in 1..7u64, happenings in prop::collection::vec(happening(), 0..120)) {
-        let (mut rollout, mut next, mut now) = (Rollout::new(size), 0u64, UnixMillis(0));
+        let (mut rollout, mut next, mut now) = (Rollout::new(size, Some(ANSWER_WITHIN)), 0u64, UnixMillis(0));
         for happening in happenings {
             match happening {
                 Happening::Hear(number, standing, healthy) => rollout.hear(uid(number), standing, healthy),
