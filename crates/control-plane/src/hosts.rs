@@ -15,8 +15,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use host_proto::desired::{DesiredState, Volume, VolumeState};
-use host_proto::id::{HostId, VolumeId};
-use host_proto::message::{Facts, Hello, Metrics, ToAgent};
+use host_proto::id::{HostId, RouteId, VolumeId};
+use host_proto::message::{Facts, Hello, Metrics, StateApplied, ToAgent};
 use host_proto::report::{ItemResult, Outcome, ReplicaReport};
 use host_proto::server::Admission;
 use host_proto::{Frame, ToServer};
@@ -81,8 +81,10 @@ struct Known {
     outcome: Option<Outcome>,
     applied: u64,
     sent: u64,
-    /// The volumes that the state which was sent last deletes.
-    deleting: Deleting,
+    /// The state that was sent last.
+    asked: Asked,
+    /// The routes of the state that was applied last.
+    routes: BTreeSet<RouteId>,
     foreign_ports: BTreeSet<u16>,
     unknown: usize,
     metrics: Option<Metrics>,
@@ -93,12 +95,20 @@ struct Known {
     reports: BTreeMap<String, ReplicaReport>,
 }
 
-/// What a state asks a host to delete.
+/// What a state asks of a host, as far as its answer decides something.
 #[derive(Debug, Default, Clone)]
-struct Deleting {
+struct Asked {
     epoch: String,
     generation: u64,
-    volumes: Vec<VolumeId>,
+    /// Volumes that it deletes.
+    deletes: Vec<VolumeId>,
+    routes: BTreeSet<RouteId>,
+}
+
+impl Asked {
+    fn is_answered_by(&self, applied: &StateApplied) -> bool {
+        (&self.epoch, self.generation) == (&applied.epoch, applied.generation)
+    }
 }
 
 /// A host as others see it now.
@@ -109,6 +119,7 @@ pub(crate) struct Look {
     pub(crate) connected_at: Option<UnixMillis>,
     pub(crate) address: Option<IpAddr>,
     pub(crate) items: Vec<ItemResult>,
+    pub(crate) routes: BTreeSet<RouteId>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) applied: u64,
     pub(crate) sent: u64,
@@ -133,17 +144,27 @@ impl LiveHosts {
     pub(crate) fn look(&self, id: &HostId) -> Look {
         let hosts = lock(&self.hosts);
         let Some(entry) = hosts.get(id) else {
-            // The clocks start when the server is up (OFF-4).
             return Look::default();
         };
         let Known {
-            items, outcome, applied, sent, foreign_ports, unknown, metrics, cpu_used, skew_ms, ..
+            items,
+            routes,
+            outcome,
+            applied,
+            sent,
+            foreign_ports,
+            unknown,
+            metrics,
+            cpu_used,
+            skew_ms,
+            ..
         } = entry.known.clone();
         Look {
             online: entry.is_online(),
             connected_at: entry.link.as_ref().map(|link| link.connected_at),
             address: entry.link.as_ref().map(|link| link.address),
             items,
+            routes,
             outcome,
             applied,
             sent,
@@ -187,14 +208,15 @@ impl LiveHosts {
     /// A state is on its way to a host.
     fn sends(&self, id: &HostId, state: &DesiredState) {
         let goes = |volume: &&Volume| volume.state == VolumeState::Delete;
-        let deleting = Deleting {
+        let asked = Asked {
             epoch: state.epoch.clone(),
             generation: state.generation,
-            volumes: state.volumes.iter().filter(goes).map(|volume| volume.id.clone()).collect(),
+            deletes: state.volumes.iter().filter(goes).map(|volume| volume.id.clone()).collect(),
+            routes: state.routes.iter().map(|route| route.id.clone()).collect(),
         };
         self.with(id, |entry| {
             entry.known.sent = state.generation;
-            entry.known.deleting = deleting;
+            entry.known.asked = asked;
         });
     }
 

@@ -8,13 +8,15 @@ use model::hosting::{HostMode, ProjectWorld, Release, Service};
 use model::service::MountSource;
 use model::{Attributes, Selector};
 
-use crate::world::HostView;
+use crate::world::{HostView, Presence};
 
 /// Why a host cannot take a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// It is not connected.
     Offline,
+    /// The server started a moment ago, and it has not connected yet.
+    Awaited,
     /// It gets nothing new.
     Cordoned,
     /// The service names another host.
@@ -66,6 +68,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Offline => f.write_str("is offline"),
+            Self::Awaited => f.write_str("has not connected since the server started"),
             Self::Cordoned => f.write_str("is cordoned and gets nothing new"),
             Self::NotNamed { wanted } => write!(f, "is not the host {wanted} that the service names"),
             Self::Labels { selector } => write!(f, "has no labels that match {selector}"),
@@ -144,8 +147,10 @@ fn refusal(
     if let Some(wanted) = placement.host.as_ref().filter(|wanted| **wanted != host.name) {
         return Some(Refusal::NotNamed { wanted: wanted.clone() });
     }
-    if !view.online {
-        return Some(Refusal::Offline);
+    match view.presence {
+        Presence::Online => {}
+        Presence::Awaited => return Some(Refusal::Awaited),
+        Presence::Gone => return Some(Refusal::Offline),
     }
     if host.mode == HostMode::Cordoned {
         return Some(Refusal::Cordoned);

@@ -6,17 +6,20 @@ mod advance;
 mod settle;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use host_proto::id::{HostId, ReleaseId, ReplicaId, ServiceId};
 use model::UnixMillis;
 use model::hosting::{DeploymentState, ItemOutcome, Phase, ProjectWorld, Release, Replica, Service, Wanted};
 use model::service::Order;
 
-use crate::place::place;
-use crate::world::HostView;
+use crate::place::{Placed, Refusal, place};
+use crate::world::{HostView, Presence, gone};
 
 /// Names and ports lead elsewhere for so long before a replica is stopped: the time that an answer of DNS may be kept.
 pub const DRAIN_MS: u64 = 2_000;
+/// Hosts that may be on their way back are looked for so often.
+const AWAITED: Duration = Duration::from_secs(1);
 
 /// Something that is to be done, in this order, all of it or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +101,7 @@ pub fn step(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis) -> Step {
         let look = Look { world, hosts, now, service, wanted: world.wanted(service) };
         look.advance(&mut step, &mut failed);
     }
-    settle::deployment(world, &failed, now, &mut step);
+    settle::deployment(world, hosts, &failed, now, &mut step);
     step
 }
 
@@ -128,12 +131,27 @@ impl Look<'_> {
 
     /// Whether the host of a replica can be told anything.
     fn is_online(&self, replica: &Replica) -> bool {
-        self.hosts.iter().any(|view| view.host.id == replica.host_id && view.online)
+        self.hosts.iter().any(|view| view.host.id == replica.host_id && view.presence == Presence::Online)
+    }
+
+    /// The name of the host of a replica, if that host is gone.
+    fn gone(&self, replica: &Replica) -> Option<&str> {
+        gone(self.hosts, replica)
+    }
+
+    fn place(&self, release: &Release) -> Placed {
+        place(self.world, self.service, release, self.hosts)
+    }
+
+    /// The service cannot get where it should.
+    fn fail(&self, step: &mut Step, failed: &mut Failures, why: String) {
+        step.wait(self.service, why.clone());
+        failed.entry(self.service.id.clone()).or_insert(why);
     }
 
     /// Adds a replica, or says why that cannot be.
     fn add(&self, step: &mut Step, failed: &mut Failures, number: u32, release: &Release) {
-        let placed = place(self.world, self.service, release, self.hosts);
+        let placed = self.place(release);
         match placed.host {
             Some(host_id) => step.changes.push(Change::Add {
                 service_id: self.service.id.clone(),
@@ -141,11 +159,11 @@ impl Look<'_> {
                 number,
                 host_id,
             }),
-            None => {
-                let why = placed.why_not();
-                step.wait(self.service, why.clone());
-                failed.entry(self.service.id.clone()).or_insert(why);
+            None if placed.refusals.values().any(|it| *it == Refusal::Awaited) => {
+                step.wait(self.service, "its hosts to connect again");
+                step.look_at(self.now.after(AWAITED));
             }
+            None => self.fail(step, failed, placed.why_not()),
         }
     }
 }

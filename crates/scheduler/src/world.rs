@@ -3,17 +3,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::desired::Protocol;
+use host_proto::id::RouteId;
 use host_proto::report::ItemResult;
 use model::UnixMillis;
-use model::hosting::Host;
+use model::hosting::{Host, Replica};
+
+/// Whether a host can be told anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It is connected, or was a moment ago (OFF-1).
+    Online,
+    /// The server started a moment ago, and the host may be on its way back (OFF-4): nothing is decided about it yet.
+    Awaited,
+    /// It is offline, and nobody knows for how long.
+    Gone,
+}
 
 /// A host as it is now.
 #[derive(Debug, Clone)]
 pub struct HostView {
     /// The host.
     pub host: Host,
-    /// Whether it is connected, or was a moment ago (OFF-1).
-    pub online: bool,
+    /// Whether it can be told anything.
+    pub presence: Presence,
     /// How many replicas of all projects it has.
     pub replicas: usize,
     /// Ports that services of other projects have on it, with the service's name as `project/service`.
@@ -22,6 +34,14 @@ pub struct HostView {
     pub foreign_ports: BTreeSet<u16>,
     /// Items of its state that did not simply succeed.
     pub items: Vec<ItemResult>,
+    /// Routes of the state that it has said of that it is applied; those which failed are among the items.
+    pub routes: BTreeSet<RouteId>,
+}
+
+/// The name of the host of a replica, if that host is gone.
+pub(crate) fn gone<'a>(hosts: &'a [HostView], replica: &Replica) -> Option<&'a str> {
+    let view = hosts.iter().find(|view| view.host.id == replica.host_id)?;
+    (view.presence == Presence::Gone).then_some(view.host.name.as_str())
 }
 
 /// How long ago something was, in milliseconds; 0 when it lies ahead.

@@ -8,6 +8,7 @@ mod world;
 use model::hosting::{DeploymentState, Phase};
 use model::service::{Condition, Order};
 use proptest::prelude::*;
+use scheduler::Presence;
 
 use crate::world::{Fate, Sim, spec};
 
@@ -117,11 +118,94 @@ fn a_service_that_is_not_named_any_more_goes() {
 #[test]
 fn a_deployment_onto_no_host_says_why_and_goes_back() {
     let mut sim = Sim::new();
-    sim.online(false);
+    sim.presence(Presence::Gone);
     sim.deploy(&[("web", spec("web:1"))]);
     sim.finish();
     assert_eq!(sim.state(), DeploymentState::RolledBack);
     assert!(sim.reason().contains("is offline"), "{}", sim.reason());
+}
+
+#[test]
+fn a_deployment_whose_host_is_gone_ends_and_says_so() {
+    let mut sim = Sim::new();
+    sim.deploy(&[("web", spec("web:1"))]);
+    sim.steps(1);
+    sim.presence(Presence::Gone);
+    sim.end();
+    assert_eq!(sim.state(), DeploymentState::RolledBack);
+    assert_eq!(sim.reason(), "web: the host h1 of replica 1 is offline");
+    sim.presence(Presence::Online);
+    sim.steps(40);
+    assert_eq!(sim.count("web"), 0, "what was begun goes when the host is back");
+}
+
+#[test]
+fn what_serves_on_a_host_that_is_gone_is_not_given_up_for_what_cannot_start_there() {
+    let mut sim = Sim::new();
+    sim.deploy(&[("db", spec("db:1").order(Order::StopFirst))]);
+    sim.finish();
+    let before = sim.ids("db");
+    sim.presence(Presence::Gone);
+    sim.deploy(&[("db", spec("db:2").order(Order::StopFirst))]);
+    sim.finish();
+    assert_eq!((sim.state(), sim.ids("db")), (DeploymentState::RolledBack, before));
+    assert_eq!(sim.reason(), "db: replica 1 of the release before is on h1, which is offline");
+}
+
+#[test]
+fn going_back_ends_without_a_host_that_is_gone_and_the_rest_comes_when_it_is_there_again() {
+    let mut sim = Sim::new();
+    let web = || spec("web:1").after("db", Condition::Healthy).order(Order::StopFirst);
+    sim.deploy(&[("db", spec("db:1").order(Order::StopFirst)), ("web", web())]);
+    sim.finish();
+    let before = sim.ids("db");
+    sim.deploy(&[("db", spec("db:2").order(Order::StopFirst)), ("web", web())]);
+    sim.run_until(|sim| sim.phase(&before[0]) == Phase::Removing);
+    sim.presence(Presence::Gone);
+    sim.end();
+    assert_eq!(sim.state(), DeploymentState::RolledBack);
+    assert!(sim.reason().contains("; db is not back as it was: "), "{}", sim.reason());
+    sim.presence(Presence::Online);
+    sim.run_until(|sim| sim.serving("db") == 1);
+    assert_eq!(sim.images("db"), ["db:1"]);
+}
+
+#[test]
+fn going_back_to_what_does_not_work_any_more_ends_as_well() {
+    let mut sim = Sim::new();
+    sim.deploy(&[("db", spec("db:1").order(Order::StopFirst))]);
+    sim.finish();
+    sim.deploy(&[("db", spec("db:2").order(Order::StopFirst))]);
+    sim.fate("db:1", Fate::NoImage);
+    sim.fate("db:2", Fate::Exits);
+    sim.end();
+    assert_eq!(sim.state(), DeploymentState::RolledBack);
+    assert!(sim.reason().contains("; db is not back as it was: it cannot be started"), "{}", sim.reason());
+}
+
+#[test]
+fn what_is_removed_does_not_wait_for_a_host_that_is_gone() {
+    let mut sim = Sim::new();
+    sim.deploy(&[("a", spec("a:1")), ("b", spec("b:1"))]);
+    sim.finish();
+    sim.presence(Presence::Gone);
+    sim.deploy(&[]);
+    sim.end();
+    assert_eq!(sim.state(), DeploymentState::Done);
+    sim.presence(Presence::Online);
+    sim.steps(40);
+    assert_eq!((sim.count("a"), sim.count("b")), (0, 0));
+}
+
+#[test]
+fn off_4_a_server_that_starts_waits_for_hosts_before_it_decides_without_them() {
+    let mut sim = Sim::new();
+    sim.presence(Presence::Awaited);
+    sim.deploy(&[("web", spec("web:1"))]);
+    sim.steps(100);
+    sim.presence(Presence::Online);
+    sim.finish();
+    assert_eq!(sim.state(), DeploymentState::Done);
 }
 
 #[test]
@@ -157,6 +241,41 @@ fn the_one_before_serves_until_it_is_known_that_new_ports_can_be_opened() {
         assert_eq!((sim.state(), sim.ids("web")), (DeploymentState::RolledBack, before), "{image}");
         assert!(sim.reason().contains("port 8090/tcp on h1: address already in use"), "{}", sim.reason());
     }
+}
+
+#[test]
+fn new_ports_are_open_when_their_host_has_applied_them_and_not_after_a_time() {
+    for answers in [true, false] {
+        let mut sim = Sim::new();
+        sim.deploy(&[("web", spec("web:1").port(8080, 80))]);
+        sim.finish();
+        sim.deploy(&[("web", spec("web:1").port(8090, 80))]);
+        sim.answers(answers);
+        let begun = sim.now();
+        sim.end();
+        assert_eq!(sim.state(), DeploymentState::Done);
+        let took = sim.now() - begun;
+        // A host that says nothing is not waited for without end.
+        assert!(
+            if answers { took < 1_000 } else { (10_000..15_000).contains(&took) },
+            "{answers}: {took} ms"
+        );
+    }
+}
+
+#[test]
+fn a_port_that_a_busy_host_tries_late_fails_its_deployment_all_the_same() {
+    let mut sim = Sim::new();
+    sim.deploy(&[("web", spec("web:1").port(8080, 80))]);
+    sim.finish();
+    let before = sim.ids("web");
+    sim.answers(false);
+    sim.deploy(&[("web", spec("web:2").port(8090, 80))]);
+    sim.steps(32);
+    sim.taken(8090);
+    sim.answers(true);
+    sim.finish();
+    assert_eq!((sim.state(), sim.ids("web")), (DeploymentState::RolledBack, before));
 }
 
 proptest! {

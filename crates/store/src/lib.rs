@@ -50,7 +50,7 @@ pub use credentials::NewCredential;
 pub use error::StoreError;
 pub use hosting::deploy::NewDeployment;
 pub use hosting::files::NewFile;
-pub use hosting::hosts::{HostChange, HostRemoved};
+pub use hosting::hosts::{HostChange, HostRemoved, Unless};
 pub use hosting::join::{JoinAttempt, Joined, NewJoinToken};
 pub use hosting::links::{HostLink, HostSession};
 pub use hosting::projects::HostPorts;

@@ -119,9 +119,10 @@ impl Client {
         self.exchange(call, if_match, Some(change)).await.map(|answer| answer.value)
     }
 
-    /// `DELETE /hosts/{host}`.
-    pub async fn remove_host(&self, host: &str) -> Result<(), ClientError> {
-        self.delete(&host_path(host)).await
+    /// `DELETE /hosts/{host}`, with `force` also when something is meant to be there.
+    pub async fn remove_host(&self, host: &str, force: bool) -> Result<(), ClientError> {
+        let force = force.then(|| "true".to_owned());
+        self.delete(&with_query(&host_path(host), &[("force", force)])).await
     }
 
     /// `GET /hosts/{host}/log`.

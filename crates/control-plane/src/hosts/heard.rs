@@ -66,8 +66,12 @@ impl Services {
             applied.items.iter().filter(|it| it.state != ItemState::Applied).cloned().collect();
         let changed = self.live.with(id, |entry| {
             let known = &mut entry.known;
-            let changed = known.items != items;
+            let mut changed = known.items != items;
             known.items = items;
+            if known.asked.is_answered_by(applied) && known.routes != known.asked.routes {
+                known.routes.clone_from(&known.asked.routes);
+                changed = true;
+            }
             known.applied = known.applied.max(applied.generation);
             known.outcome = Some(applied.result);
             changed
@@ -83,7 +87,7 @@ impl Services {
         self.heard_deleted(id, applied).await?;
         self.heard_replicas(id, &applied.replicas).await?;
         if changed {
-            // A port that cannot be opened decides about deployments.
+            // A port that is open, or cannot be opened, decides about deployments.
             for rows in self.store.projects_on(id.clone()).await? {
                 self.look_at(rows.project.id);
             }
@@ -105,17 +109,16 @@ impl Services {
 
     /// The volumes that a state deletes are gone when the host applied that state and says nothing else of them.
     async fn heard_deleted(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
-        let deleting = self.live.with(id, |entry| entry.known.deleting.clone());
+        let asked = self.live.with(id, |entry| entry.known.asked.clone());
         let section = applied.sections.get(&Section::Volumes);
-        let is_answer = (&applied.epoch, applied.generation) == (&deleting.epoch, deleting.generation);
         // Without a word about the section nothing is known of what became of it.
-        if !is_answer || section.is_none_or(|it| it.error.is_some()) {
+        if !asked.is_answered_by(applied) || section.is_none_or(|it| it.error.is_some()) {
             return Ok(());
         }
         let still = |volume: &VolumeId| {
             applied.items.iter().any(|it| it.section == Section::Volumes && it.id == volume.as_str())
         };
-        let gone: Vec<_> = deleting.volumes.into_iter().filter(|volume| !still(volume)).collect();
+        let gone: Vec<_> = asked.deletes.into_iter().filter(|volume| !still(volume)).collect();
         if gone.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use host_proto::report::Outcome;
 use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, Phase, Replica};
 use model::{LabelChange, Role, TokenHash, UnixMillis};
-use store::{HostChange, HostRemoved};
+use store::{HostChange, HostRemoved, Unless};
 
 use super::caller::Caller;
 use super::context::Context;
@@ -21,7 +21,7 @@ use super::problem::ApiError;
 use super::request::{Body, Parameters, PathPart};
 use super::version::{IfMatch, Tagged};
 use crate::clock::{self, rfc3339};
-use crate::hosts::Look;
+use crate::hosts::{Look, OFFLINE_AFTER};
 
 /// A join token lives so long unless somebody says otherwise (JOIN-9).
 const LIFE: Duration = Duration::from_secs(60 * 60);
@@ -111,27 +111,44 @@ fn is_plain(path: &str) -> bool {
         && !path.chars().any(char::is_control)
 }
 
-/// Removes a host on which nothing is meant to run any more. Its containers are left alone. For operators.
+/// Removes a host on which nothing is meant to run any more. Its containers are left alone. For operators; with `force=true`
+/// for administrators, since volumes that are there begin empty elsewhere.
 #[utoipa::path(delete, path = "/hosts/{host}", operation_id = "remove_host", tag = "hosts",
-    params(("host" = String, Path, description = "The host's name or id.")),
+    params(("host" = String, Path, description = "The host's name or id."),
+        ("force" = Option<bool>, Query, description = "Also when services or volumes are meant to be there: they are \
+            taken as lost, and services go on elsewhere.")),
     responses((status = NO_CONTENT, description = "It is no host any more; its token is worth nothing.")))]
 pub(super) async fn remove(
     State(context): State<Context>,
     caller: Caller,
     PathPart(name): PathPart,
+    parameters: Parameters,
 ) -> Result<StatusCode, ApiError> {
-    caller.require(Role::Operator)?;
+    let force = parameters.only(&["force"])?.parse("force", "true or false", |text| text.parse().ok())?;
+    let force: bool = force.unwrap_or(false);
+    caller.require(if force { Role::Admin } else { Role::Operator })?;
     let host = find(&context, &name).await?;
+    let live = &context.services.live;
+    let is_gone = !live.look(&host.id).online && live.uptime() >= OFFLINE_AFTER;
+    let unless = match (force, is_gone) {
+        (true, _) => Unless::Never,
+        (false, true) => Unless::Meant,
+        (false, false) => Unless::Used,
+    };
     let entry = caller.entry("host.remove", format!("host/{}", host.name));
-    match context.store.remove_host(host.id.clone(), entry).await? {
-        HostRemoved::Removed(host) => {
-            context.services.live.forget(&host.id, &format!("removed by {}", caller.name()));
+    match context.store.remove_host(host.id.clone(), unless, entry).await? {
+        HostRemoved::Removed(host, projects) => {
+            live.forget(&host.id, &format!("removed by {}", caller.name()));
             context.hub.hosts_changed([host.id.to_string()]);
+            projects.into_iter().for_each(|project| context.services.look_at(project));
             Ok(StatusCode::NO_CONTENT)
         }
         HostRemoved::InUse(users) => {
-            let users = users.join(", ");
-            Err(ApiError::conflict(format!("{} still has {users}: remove or move these first", host.name)))
+            let (name, users) = (&host.name, users.join(", "));
+            Err(ApiError::conflict(format!(
+                "{name} still has {users}: remove these first, or, if it does not come back, take them as lost: \
+                 muster hosts rm {name} --force"
+            )))
         }
     }
 }

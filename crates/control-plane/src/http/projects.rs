@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use model::Role;
-use model::hosting::{Deployment, DeploymentId, ItemOutcome, Phase, ProjectWorld};
+use model::hosting::{Deployment, DeploymentId, DeploymentState, ItemOutcome, Phase, ProjectWorld};
 
 use super::caller::Caller;
 use super::context::Context;
@@ -115,15 +115,22 @@ pub(super) async fn remove(
     if volumes {
         context.services.doom_volumes(&world, &entry).await?;
     }
-    let outline = context.services.plan_removal(&name, None).await?;
-    let deployment =
-        context.services.begin_outlined(&outline, &caller.name(), "remove the project", &entry).await?;
+    if let Some(going) = world.deployment.as_ref().filter(|it| removes(it, &world)) {
+        return begun(&context, Some(going.clone())).await;
+    }
+    let deployment = context.services.begin_removal(&name, &caller.name(), &entry).await?;
     if deployment.is_none() && world.replicas.is_empty() && world.volumes.is_empty() {
         context.store.remove_project(world.project.id, entry).await?;
         context.hub.projects_changed([name]);
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     begun(&context, deployment).await
+}
+
+/// Whether a deployment removes everything already.
+fn removes(deployment: &Deployment, world: &ProjectWorld) -> bool {
+    deployment.state == DeploymentState::Running
+        && world.services.iter().all(|service| world.wanted(service).release.is_none())
 }
 
 /// Lists deployments.

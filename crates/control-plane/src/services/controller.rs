@@ -21,6 +21,8 @@ use crate::tasks::stopped;
 const STEPS: usize = 16;
 /// When the database fails, the project is looked at again after so long.
 const RETRY: Duration = Duration::from_secs(2);
+/// A deployment that is under way is looked at so often at least.
+const UNDER_WAY: Duration = Duration::from_secs(5);
 
 /// Works until the server stops.
 pub(crate) async fn run(services: Arc<Services>, mut dirty: Dirty, mut stopping: watch::Receiver<bool>) {
@@ -81,7 +83,10 @@ impl Services {
         let services: Vec<_> = world.services.iter().map(|service| service.id.clone()).collect();
         self.remember_waits(&services, step.waits);
         if step.changes.is_empty() {
-            return Ok(Moved::Waits(step.look_at.map(|at| until(now, at))));
+            let until = step.look_at.map(|at| until(now, at));
+            // That a host is gone is nothing that anybody says.
+            let under_way = world.deployment.is_some().then_some(UNDER_WAY);
+            return Ok(Moved::Waits(until.into_iter().chain(under_way).min()));
         }
         tell(&world, &step.changes);
         let told = touched(&world, &step.changes);

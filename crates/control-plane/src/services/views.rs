@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use host_proto::id::ProjectId;
-use scheduler::HostView;
+use scheduler::{HostView, Presence};
 use store::StoreError;
 
 use super::Services;
+use crate::hosts::OFFLINE_AFTER;
 
 impl Services {
     /// Every host, with what other projects have on it.
@@ -23,11 +24,17 @@ impl Services {
             }
             let live = self.live.look(&host.id);
             HostView {
-                online: live.online,
+                presence: match live.online {
+                    true => Presence::Online,
+                    // The clocks start when the server is up (OFF-4).
+                    false if self.live.uptime() < OFFLINE_AFTER => Presence::Awaited,
+                    false => Presence::Gone,
+                },
                 replicas: counts.get(&host.id).copied().unwrap_or(0),
                 ports,
                 foreign_ports: live.foreign_ports,
                 items: live.items,
+                routes: live.routes,
                 host,
             }
         });

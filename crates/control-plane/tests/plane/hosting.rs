@@ -6,7 +6,7 @@ use host_proto::message::{HostLogLevel, HostLogLine, HostLogSource, HostLogsTail
 use host_proto::report::{ItemResult, ItemState};
 use reqwest::StatusCode;
 use serde_json::Value;
-use testkit::{Machine, Opening, SimHost, found, until};
+use testkit::{Fate, Machine, Opening, SimHost, found, until};
 
 use crate::hosts::{Api, Living, living};
 use crate::world::World;
@@ -79,6 +79,45 @@ async fn a_volume_that_is_to_go_is_known_until_its_host_says_that_it_is_gone() {
     found("the end of the project", gone).await;
     let (status, body) = api.call("DELETE", "/hosts/h1", None).await;
     assert_eq!(status, StatusCode::NO_CONTENT, "nothing is meant to be there: {body}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_leaves_during_a_deployment_and_its_project_can_be_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let machine = Machine::named("h1");
+    let answer = api.join(&machine).await;
+    let host = living(&world, &answer, &machine).await;
+    until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    host.seen.lock().unwrap().fates.insert("docker.io/library/db:1".to_owned(), Fate::Slow);
+    let (_, begun) = api.deploy(STORE).await;
+    until("a replica", || !host.seen.lock().unwrap().replicas.is_empty()).await;
+    host.task.abort();
+    let abort = format!("/deployments/{}/abort", begun["id"].as_str().unwrap());
+    let (_, aborted) = api.call("POST", &abort, None).await;
+    assert_eq!(aborted["state"], "rolling back", "{aborted}");
+
+    let (status, going) = api.call("DELETE", "/projects/shop", None).await;
+    assert_eq!(status, StatusCode::CREATED, "another deployment gives way: {going}");
+    let (status, again) = api.call("DELETE", "/projects/shop", None).await;
+    assert_eq!(
+        (status, &again["id"]),
+        (StatusCode::CREATED, &going["id"]),
+        "it is under way already: {again}"
+    );
+    let (status, refused) = api.call("DELETE", "/hosts/h1", None).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("muster hosts rm h1 --force"), "{refused}");
+    let (status, body) = api.call("DELETE", "/hosts/h1?force=true", None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT, "{body}");
+    let done = api.outcome(&going["id"]).await;
+    assert_eq!(done.state, "done", "{done:?}");
+    let (status, body) = api.call("DELETE", "/projects/shop", None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT, "{body}");
+    let (status, _) = api.call("GET", "/projects/shop", None).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
     world.stop().await;
 }
 

@@ -123,6 +123,9 @@ pub(crate) struct HostsSet {
 pub(crate) struct HostsRm {
     /// The host's name or id
     pub(crate) host: String,
+    /// Also when services or volumes are meant to be there, because it does not come back
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) consent: Consent,
     #[command(flatten)]

@@ -232,7 +232,7 @@ fn a_host_is_changed_and_leaves_once_nothing_is_meant_to_run_there() {
     assert!(code == 1 && said.contains("cannot be deployed"), "{code} {said}");
     good(place, &["hosts", "set", "h1", "--uncordon"]);
     good(place, &["deploy", "--yes"]);
-    assert!(bad(place, &["hosts", "rm", "h1", "--yes"], 1).contains("1 replicas are meant to run on h1"));
+    assert!(bad(place, &["hosts", "rm", "h1", "--yes"], 1).contains("1 replica is meant to run on h1"));
     assert!(run(place, &["projects", "rm", "shop"]).1.contains("1 service stop (web)"));
     assert_eq!(good(place, &["projects", "rm", "shop", "--yes"]), "project/shop is removed\n");
     bad(place, &["projects", "show", "shop"], 3);

@@ -1,7 +1,7 @@
 //! One service: towards as many working replicas of the wanted release as are wanted, one replaced at a time.
 
 use model::hosting::{Phase, Release, Replica};
-use model::service::{Condition, Order};
+use model::service::{Condition, Order, Scale};
 
 use super::settle::opening;
 use super::{Change, DRAIN_MS, Failures, Look, Step};
@@ -49,8 +49,18 @@ impl Look<'_> {
 
     fn look_at_new(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
         let Some(release) = self.wanted.release else { return };
+        if let Some(host) = self.gone(replica) {
+            // What may never be there twice is moved by people only (OFF-2).
+            let moves = self.order() == Order::StartFirst && release.spec.scale != Scale::Singleton;
+            if moves && self.place(release).host.is_some() {
+                step.phase(replica, Phase::Removing);
+            } else {
+                self.fail(step, failed, format!("the host {host} of replica {} is offline", replica.number));
+            }
+            return;
+        }
         match judge(replica, release, self.now) {
-            Verdict::Ready => match opening(self.world, &self.service.id, self.now) {
+            Verdict::Ready => match opening(self.world, self.hosts, &self.service.id, self.now) {
                 // The one that it replaces would be gone when the port turns out to be taken.
                 Some(until) if self.replaces(replica) => {
                     step.look_at(until);
@@ -111,16 +121,31 @@ impl Look<'_> {
                     if gone {
                         self.add(step, failed, number, release);
                     } else {
-                        step.wait(self.service, format!("replica {number} of the release before to be gone"));
+                        self.wait_for_end(step, failed, number, &old);
                     }
                 } else if !busy {
                     busy = true;
                     match self.order() {
                         Order::StartFirst => self.add(step, failed, number, release),
+                        // The one that serves on a host that is gone is not given up for one that cannot start there.
+                        Order::StopFirst if staying.iter().any(|it| self.gone(it).is_some()) => {
+                            self.wait_for_end(step, failed, number, &staying);
+                        }
                         Order::StopFirst => staying.into_iter().for_each(|it| self.dismiss(step, it)),
                     }
                 }
             }
+        }
+    }
+
+    /// A place is taken until the replica there has ended, which a host that is gone will not say.
+    fn wait_for_end(&self, step: &mut Step, failed: &mut Failures, number: u32, there: &[&Replica]) {
+        match there.iter().find_map(|it| self.gone(it)) {
+            Some(host) => {
+                let why = format!("replica {number} of the release before is on {host}, which is offline");
+                self.fail(step, failed, why);
+            }
+            None => step.wait(self.service, format!("replica {number} of the release before to be gone")),
         }
     }
 

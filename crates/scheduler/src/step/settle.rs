@@ -1,20 +1,23 @@
 //! A deployment as a whole: it is done when every service of it is where it should be, and goes back as a whole when one
 //! cannot get there, so that releases which were made for each other stay together.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use host_proto::desired::Section;
-use host_proto::id::ServiceId;
-use host_proto::report::ItemState;
+use host_proto::id::{ReleaseId, RouteId, ServiceId};
+use host_proto::report::{ItemResult, ItemState};
 use model::UnixMillis;
 use model::hosting::{Deployment, DeploymentItem, DeploymentState, ItemOutcome, Phase, ProjectWorld};
+use model::service::Port;
 
 use super::{Change, Failures, Step};
 use crate::judge::GIVE_UP_MS;
-use crate::world::{HostView, age_ms};
+use crate::world::{HostView, Presence, age_ms, gone};
 
-/// A host has so long to say that a new port cannot be opened, before its deployment is done.
-const OPEN_MS: u64 = GIVE_UP_MS / 2 + 1_000;
+/// A host that does not say that it has applied what new ports are in is not waited for any longer than this, once all else
+/// is there.
+const OPEN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Services of the deployment whose ports cannot be opened.
 pub(super) fn failures(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis) -> Failures {
@@ -30,25 +33,13 @@ pub(super) fn failures(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis
         let Some(service) = world.services.iter().find(|service| service.id == item.service_id) else {
             continue;
         };
-        let Some(release) = item.to.as_ref().and_then(|id| world.releases.get(id)) else { continue };
-        let before = item.from.as_ref().and_then(|id| world.releases.get(id));
-        for port in &release.spec.ports {
-            // A port that the service had already is no fault of this deployment.
-            if before.is_some_and(|before| before.spec.ports.contains(port)) {
-                continue;
-            }
-            let id = crate::desired::route_of(service, port);
-            for view in hosts {
-                let fault = view.items.iter().find(|it| {
-                    it.section == Section::Routes
-                        && id.as_ref().is_some_and(|id| it.id == id.as_str())
-                        && matches!(it.state, ItemState::Failed | ItemState::Refused)
-                });
-                if let Some(fault) = fault {
-                    let why = fault.error.clone().unwrap_or_else(|| "it cannot be opened".to_owned());
-                    let text = format!("port {}/{} on {}: {why}", port.host, port.protocol, view.host.name);
-                    failures.entry(item.service_id.clone()).or_insert(text);
-                }
+        // A port that the service had already is no fault of this deployment.
+        for port in new_ports(world, item) {
+            let Some(id) = crate::desired::route_of(service, port) else { continue };
+            for (view, fault) in hosts.iter().filter_map(|view| Some((view, fault_of(view, &id)?))) {
+                let why = fault.error.as_deref().unwrap_or("it cannot be opened");
+                let text = format!("port {}/{} on {}: {why}", port.host, port.protocol, view.host.name);
+                failures.entry(item.service_id.clone()).or_insert(text);
             }
         }
     }
@@ -56,31 +47,84 @@ pub(super) fn failures(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis
 }
 
 /// What becomes of the deployment.
-pub(super) fn deployment(world: &ProjectWorld, failed: &Failures, now: UnixMillis, step: &mut Step) {
-    let Some(deployment) = &world.deployment else { return };
-    match deployment.state {
-        DeploymentState::Running => running(world, deployment, failed, now, step),
-        DeploymentState::RollingBack => {
-            if deployment.items.iter().all(|item| is_there(world, item, item.from.as_ref())) {
-                let reason = deployment.reason.clone();
-                step.changes.push(Change::Deployment { state: DeploymentState::RolledBack, reason });
-            }
-        }
-        DeploymentState::Done | DeploymentState::RolledBack | DeploymentState::Superseded => {}
-    }
-}
-
-fn running(
+pub(super) fn deployment(
     world: &ProjectWorld,
-    deployment: &Deployment,
+    hosts: &[HostView],
     failed: &Failures,
     now: UnixMillis,
     step: &mut Step,
 ) {
+    let Some(deployment) = &world.deployment else { return };
+    match deployment.state {
+        DeploymentState::Running => running(world, hosts, failed, now, step),
+        DeploymentState::RollingBack => rolling_back(world, deployment, hosts, failed, step),
+        DeploymentState::Done | DeploymentState::RolledBack | DeploymentState::Superseded => {}
+    }
+}
+
+fn name_of<'a>(world: &'a ProjectWorld, service: &ServiceId) -> &'a str {
+    world.services.iter().find(|it| it.id == *service).map_or("", |it| it.name.as_str())
+}
+
+/// It is over when every service is back, or cannot get back by itself: then its reason says so, and people can go on.
+fn rolling_back(
+    world: &ProjectWorld,
+    deployment: &Deployment,
+    hosts: &[HostView],
+    failed: &Failures,
+    step: &mut Step,
+) {
+    let mut missing: Vec<&DeploymentItem> = deployment.items.iter().collect();
+    missing.retain(|item| !is_there(world, hosts, item, item.from.as_ref()));
+    let mut hindered: BTreeMap<&str, String> = BTreeMap::new();
+    loop {
+        let before = missing.len();
+        missing.retain(|item| {
+            let why = hindrance(world, hosts, failed, &hindered, item);
+            let is_hindered = why.is_some();
+            hindered.extend(why.map(|why| (name_of(world, &item.service_id), why)));
+            !is_hindered
+        });
+        if missing.len() == before {
+            break;
+        }
+    }
+    if !missing.is_empty() {
+        return;
+    }
+    let mut reason = deployment.reason.clone().unwrap_or_default();
+    for (name, why) in hindered {
+        reason.push_str(&format!("; {name} is not back as it was: {why}"));
+    }
+    let reason = Some(reason).filter(|it| !it.is_empty());
+    step.changes.push(Change::Deployment { state: DeploymentState::RolledBack, reason });
+}
+
+/// What keeps a service from what it ran before, that no waiting ends.
+fn hindrance(
+    world: &ProjectWorld,
+    hosts: &[HostView],
+    failed: &Failures,
+    hindered: &BTreeMap<&str, String>,
+    item: &DeploymentItem,
+) -> Option<String> {
+    // What is new only has to go, and that needs no answer of a host that is gone.
+    let release = item.from.as_ref().and_then(|id| world.releases.get(id))?;
+    let leaving = world.replicas_of(&item.service_id).filter(|it| it.phase != Phase::Serving);
+    let away = || leaving.filter_map(|it| gone(hosts, it)).next().map(|host| format!("{host} is offline"));
+    let first = || {
+        let mut needed = release.spec.depends_on.iter().map(|it| it.service.as_str());
+        let first = needed.find(|name| hindered.contains_key(name));
+        first.map(|name| format!("it waits for {name}"))
+    };
+    failed.get(&item.service_id).cloned().or_else(away).or_else(first)
+}
+
+fn running(world: &ProjectWorld, hosts: &[HostView], failed: &Failures, now: UnixMillis, step: &mut Step) {
+    let Some(deployment) = &world.deployment else { return };
     let first = deployment.items.iter().find_map(|item| Some((item, failed.get(&item.service_id)?)));
     if let Some((item, why)) = first {
-        let name =
-            world.services.iter().find(|it| it.id == item.service_id).map_or("", |it| it.name.as_str());
+        let name = name_of(world, &item.service_id);
         // What was begun for the deployment is let go at the next look, when the wanted releases are those before.
         step.changes.clear();
         step.changes.push(Change::Item {
@@ -95,8 +139,8 @@ fn running(
     }
     let mut all = true;
     for item in &deployment.items {
-        let mut there = is_there(world, item, item.to.as_ref());
-        if let Some(until) = opening(world, &item.service_id, now).filter(|_| there) {
+        let mut there = is_there(world, hosts, item, item.to.as_ref());
+        if let Some(until) = opening(world, hosts, &item.service_id, now).filter(|_| there) {
             there = false;
             step.look_at(until);
         }
@@ -111,30 +155,60 @@ fn running(
     }
 }
 
-/// Until when the host of a service may still say that a new port of this deployment cannot be opened; nothing when there is
-/// none, or it had its time.
-pub(super) fn opening(world: &ProjectWorld, service: &ServiceId, now: UnixMillis) -> Option<UnixMillis> {
+/// Until when to wait for hosts of a service to say whether new ports of this deployment can be opened; nothing when they
+/// have said that they are open, or when there are none.
+pub(super) fn opening(
+    world: &ProjectWorld,
+    hosts: &[HostView],
+    service: &ServiceId,
+    now: UnixMillis,
+) -> Option<UnixMillis> {
     let running = |it: &&Deployment| it.state == DeploymentState::Running;
     let deployment = world.deployment.as_ref().filter(running)?;
     let item = deployment.items.iter().find(|it| it.service_id == *service)?;
-    let until = deployment.created_at.after(Duration::from_millis(OPEN_MS));
-    (now < until && opens_ports(world, item)).then_some(until)
+    let service = world.services.iter().find(|it| it.id == *service)?;
+    let ports = new_ports(world, item);
+    let routes: Vec<RouteId> = ports.filter_map(|port| crate::desired::route_of(service, port)).collect();
+    let waits = |view: &&HostView| {
+        let is_open = |id: &RouteId| view.routes.contains(id) && fault_of(view, id).is_none();
+        view.presence == Presence::Online && !routes.iter().all(is_open)
+    };
+    let mut until = None;
+    for view in hosts.iter().filter(waits) {
+        let here = || world.replicas_of(&service.id).filter(|it| it.host_id == view.host.id && it.stays());
+        if here().next().is_none() {
+            continue;
+        }
+        // Containers come first in what a host does, and its answer comes when all is done.
+        let last = here().filter_map(|it| it.reported_since).max().unwrap_or(deployment.created_at);
+        until = until.max(Some(last.max(deployment.created_at).after(OPEN_PATIENCE)));
+    }
+    until.filter(|until| now < *until)
 }
 
-/// Whether a service publishes ports that it did not publish before.
-fn opens_ports(world: &ProjectWorld, item: &DeploymentItem) -> bool {
-    let release = |id: &Option<host_proto::id::ReleaseId>| id.as_ref().and_then(|id| world.releases.get(id));
-    let before = release(&item.from);
-    release(&item.to).is_some_and(|after| {
-        after.spec.ports.iter().any(|port| before.is_none_or(|it| !it.spec.ports.contains(port)))
+/// The ports that a service publishes and did not publish before.
+fn new_ports<'a>(world: &'a ProjectWorld, item: &DeploymentItem) -> impl Iterator<Item = &'a Port> {
+    let release = |id: &Option<ReleaseId>| id.as_ref().and_then(|id| world.releases.get(id));
+    let (before, after) = (release(&item.from), release(&item.to));
+    let is_new = move |port: &&Port| before.is_none_or(|before| !before.spec.ports.contains(port));
+    after.into_iter().flat_map(|it| &it.spec.ports).filter(is_new)
+}
+
+/// What a host says is wrong with a route.
+fn fault_of<'a>(view: &'a HostView, route: &RouteId) -> Option<&'a ItemResult> {
+    view.items.iter().find(|it| {
+        it.section == Section::Routes
+            && it.id == route.as_str()
+            && matches!(it.state, ItemState::Failed | ItemState::Refused)
     })
 }
 
 /// Whether a service runs this release, all of it, and nothing else that takes traffic.
 fn is_there(
     world: &ProjectWorld,
+    hosts: &[HostView],
     item: &DeploymentItem,
-    release: Option<&host_proto::id::ReleaseId>,
+    release: Option<&ReleaseId>,
 ) -> bool {
     let release = release.and_then(|id| world.releases.get(id));
     let count = release.map_or(0, |release| release.spec.scale.count());
@@ -147,8 +221,9 @@ fn is_there(
             Phase::Serving if same && replica.number <= count => {
                 numbers.insert(replica.number);
             }
-            // What is being removed may take its time, unless nothing else is to be seen.
-            Phase::Removing if release.is_some() => {}
+            // What is being removed may take its time, unless nothing else is to be seen; a host that is gone removes it
+            // when it is back.
+            Phase::Removing if release.is_some() || gone(hosts, replica).is_some() => {}
             _ => return false,
         }
     }

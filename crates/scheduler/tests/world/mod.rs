@@ -17,7 +17,7 @@ use model::service::{
     Check, Condition, ContainerSpec, Dependency, FORMAT, Health, NetworkSpec, Order, Placement, Port,
     Protocol, Scale, ServiceSpec, Update,
 };
-use scheduler::{Change, HostView, HostWorld, desired_state, step};
+use scheduler::{Change, HostView, HostWorld, Presence, desired_state, step};
 
 /// What becomes of containers of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,7 @@ pub(crate) struct Sim {
     fates: BTreeMap<String, Fate>,
     watch: Option<Watch>,
     last: Option<Deployment>,
+    answers: bool,
 }
 
 impl Sim {
@@ -138,17 +139,43 @@ impl Sim {
         };
         let host = HostView {
             host,
-            online: true,
+            presence: Presence::Online,
             replicas: 0,
             ports: BTreeMap::new(),
             foreign_ports: std::collections::BTreeSet::new(),
             items: Vec::new(),
+            routes: std::collections::BTreeSet::new(),
         };
-        Self { now: 1_000_000, next: 0, world, host, fates: BTreeMap::new(), watch: None, last: None }
+        Self {
+            now: 1_000_000,
+            next: 0,
+            world,
+            host,
+            fates: BTreeMap::new(),
+            watch: None,
+            last: None,
+            answers: true,
+        }
     }
 
-    pub(crate) fn online(&mut self, online: bool) {
-        self.host.online = online;
+    /// A host that is not online says nothing, and nothing reaches it.
+    pub(crate) fn presence(&mut self, presence: Presence) {
+        self.host.presence = presence;
+    }
+
+    /// Runs until the deployment is over, whatever its host still has to do.
+    pub(crate) fn end(&mut self) {
+        self.run_until(|sim| sim.world.deployment.is_none());
+        self.watch = None;
+    }
+
+    /// Whether the host says that it has applied what it was told.
+    pub(crate) fn answers(&mut self, answers: bool) {
+        self.answers = answers;
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.now
     }
 
     /// From now on the host says of each of these ports that it cannot be opened.
@@ -228,6 +255,7 @@ impl Sim {
                 let from = service.current.clone();
                 items.push(DeploymentItem {
                     service_id: service.id.clone(),
+                    service_name: service.name.clone(),
                     from,
                     to: None,
                     outcome: ItemOutcome::Waiting,
@@ -255,7 +283,6 @@ impl Sim {
             Some((named(&service.name), Wish(self.world.releases[id].spec.clone())))
         };
         self.world.services.iter().filter_map(release).collect()
-                    service_name: service.name.clone(),
     }
 
     /// One look of the controller, and a little time for the host.
@@ -332,6 +359,12 @@ impl Sim {
 
     /// Containers become what they become.
     fn live(&mut self) {
+        if self.host.presence != Presence::Online {
+            return;
+        }
+        if self.answers {
+            self.host.routes = self.desired().routes.into_iter().map(|route| route.id).collect();
+        }
         let now = self.now;
         let (releases, fates) = (&self.world.releases, &self.fates);
         for replica in &mut self.world.replicas {

@@ -1,8 +1,9 @@
 //! Hosts: who has joined, and what operators say about them.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use host_proto::id::HostId;
+use host_proto::id::{HostId, ProjectId};
 use model::hosting::{Host, HostMode};
 use model::{Labels, UnixMillis};
 use rusqlite::{Connection, Row};
@@ -35,11 +36,22 @@ pub struct HostChange {
     pub adopting: Option<bool>,
 }
 
+/// What keeps a host from being removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unless {
+    /// Anything that is there.
+    Used,
+    /// What is meant to be there. What is to go from there does not count: of a host that is gone nobody hears when it has.
+    Meant,
+    /// Nothing.
+    Never,
+}
+
 /// What became of a host that was to be removed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostRemoved {
-    /// It is removed; its name, key, machine and addresses are free (R2).
-    Removed(Box<Host>),
+    /// It is removed; its name, key, machine and addresses are free (R2). The projects that had something there.
+    Removed(Box<Host>, BTreeSet<ProjectId>),
     /// These services or volumes are still there.
     InUse(Vec<String>),
 }
@@ -100,28 +112,45 @@ impl Store {
         .await
     }
 
-    /// Removes a host with its tokens, unless something is still meant to run or be kept there. Durable, with `entry`
-    /// about it.
-    pub async fn remove_host(&self, id: HostId, entry: AuditEntry) -> Result<HostRemoved, StoreError> {
+    /// Removes a host with its tokens and what is known to be on it, unless something there stands in the way. Durable,
+    /// with `entry` about it.
+    pub async fn remove_host(
+        &self,
+        id: HostId,
+        unless: Unless,
+        entry: AuditEntry,
+    ) -> Result<HostRemoved, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             let host = by_id(db.conn, &id)?.ok_or(StoreError::Missing("host"))?;
             let mut statement = db.conn.prepare_cached(
                 "SELECT DISTINCT 'service ' || p.name || '/' || s.name FROM replica r JOIN service s ON s.id = r.service_id
-                 JOIN project p ON p.id = r.project_id WHERE r.host_id = ?1
+                 JOIN project p ON p.id = r.project_id WHERE r.host_id = ?1 AND (?2 OR r.phase <> 'removing')
                  UNION SELECT 'volume ' || p.name || '/' || json_extract(v.spec, '$.name') FROM volume_place v
-                 JOIN project p ON p.id = v.project_id WHERE v.host_id = ?1 ORDER BY 1",
+                 JOIN project p ON p.id = v.project_id WHERE v.host_id = ?1 AND (?2 OR NOT v.doomed) ORDER BY 1",
             )?;
-            let users: Vec<String> =
-                statement.query_map([id.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            if !users.is_empty() {
+            let users: Vec<String> = statement
+                .query_map((id.as_str(), unless == Unless::Used), |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            if !users.is_empty() && unless != Unless::Never {
                 return Ok(HostRemoved::InUse(users));
             }
-            for table in ["network_place", "host_token", "host_log"] {
+            let mut projects = BTreeSet::new();
+            for table in ["replica", "volume_place", "network_place"] {
+                let sql = format!("DELETE FROM {table} WHERE host_id = ?1 RETURNING project_id");
+                let mut delete = db.conn.prepare_cached(&sql)?;
+                projects.extend(json::rows(&mut delete, [id.as_str()], |row| json::parsed(row, 0, "project id"))?);
+            }
+            for project in &projects {
+                let project: &ProjectId = project;
+                let sql = "UPDATE project SET version = version + 1 WHERE id = ?1";
+                db.conn.prepare_cached(sql)?.execute([project.as_str()])?;
+            }
+            for table in ["host_token", "host_log"] {
                 db.conn.execute(&format!("DELETE FROM {table} WHERE host_id = ?1"), [id.as_str()])?;
             }
             db.conn.execute("DELETE FROM host WHERE id = ?1", [id.as_str()])?;
             audit::record(db, &entry.with(Some(told(&host)), None))?;
-            Ok(HostRemoved::Removed(Box::new(host)))
+            Ok(HostRemoved::Removed(Box::new(host), projects))
         })
         .await
     }

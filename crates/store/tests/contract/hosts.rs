@@ -6,7 +6,7 @@ use host_proto::server::Ratchet;
 use model::hosting::JoinTokenState;
 use model::{TokenHash, UnixMillis};
 use store::audit::AuditEntry;
-use store::{HostSession, JoinAttempt, Joined, NewJoinToken, Store};
+use store::{HostSession, JoinAttempt, Joined, NewJoinToken, Store, Unless};
 
 use super::world::open;
 
@@ -102,7 +102,7 @@ async fn join_9_a_used_token_of_a_removed_host_joins_nobody() {
     let world = open().await;
     token(&world.store, "t").await;
     world.store.join(attempt("t", "m1", 1), entry()).await.unwrap();
-    world.store.remove_host(id(1), entry()).await.unwrap();
+    world.store.remove_host(id(1), Unless::Used, entry()).await.unwrap();
     for machine in ["m1", "m2"] {
         assert_eq!(world.store.join(attempt("t", machine, 2), entry()).await.unwrap(), Joined::Invalid);
     }

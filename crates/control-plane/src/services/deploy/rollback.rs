@@ -1,12 +1,15 @@
 //! Deployments that need no files: back to an older release, to another number of replicas, and away.
 
-use model::hosting::{Deployment, Project, ProjectWorld, Release, Service};
+use model::hosting::{Deployment, DeploymentState, Project, ProjectWorld, Release, Replica, Service};
 use model::service::{MAX_REPLICAS, Scale, ServiceSpec};
-use store::{AuditEntry, Expected, ProjectWrite};
+use store::{AuditEntry, Expected, ProjectWrite, StoreError};
 
 use super::outline::compared;
 use super::{Change, DeployError, Outline, Planned, Services, new_release};
 use crate::clock;
+
+/// So often is a removal worked out anew when the project was changed in between.
+const TRIES: u32 = 10;
 
 impl Services {
     /// What going to an older release would do; if none is named, the last one before the current one that worked.
@@ -89,9 +92,38 @@ impl Services {
             world.service(name).ok_or_else(|| no_service(project, name))?;
         }
         let going = world.services.iter().filter(|it| service.is_none_or(|name| name == it.name));
-        let planned =
+        // What a host that is gone still has to remove is no reason to begin once more.
+        let going = going.filter(|it| {
+            let under_way =
+                world.deployment.iter().flat_map(|it| &it.items).any(|item| item.service_id == it.id);
+            under_way || it.current.is_some() || world.replicas_of(&it.id).any(Replica::stays)
+        });
+        let planned: Vec<_> =
             going.map(|it| planned(&world, it, None, false, (Change::Removed, Vec::new()))).collect();
-        self.outlined(world, planned).await
+        if service.is_some() {
+            return self.outlined(world, planned).await;
+        }
+        // A deployment that is under way gives way: whatever holds it up, a project can be removed.
+        Ok(Outline { project: world.project, planned, warnings: Vec::new(), refusals: Vec::new() })
+    }
+
+    /// Begins to remove all of a project; `None` when nothing has to stop. What the controller writes meanwhile about a
+    /// deployment that is under way is no reason to give up.
+    pub(crate) async fn begin_removal(
+        &self,
+        project: &str,
+        author: &str,
+        entry: &AuditEntry,
+    ) -> Result<Option<Deployment>, DeployError> {
+        let mut tries = 0;
+        loop {
+            let outline = self.plan_removal(project, None).await?;
+            tries += 1;
+            match self.begin_outlined(&outline, author, "remove the project", entry).await {
+                Err(DeployError::Store(StoreError::Changed(_))) if tries < TRIES => {}
+                begun => return begun,
+            }
+        }
     }
 
     /// Begins what was outlined; `None` when there is nothing to do.
@@ -140,8 +172,12 @@ impl Services {
         let mut outline = Outline { project, planned, warnings: Vec::new(), refusals: Vec::new() };
         if let Some(deployment) = &world.deployment {
             let (number, state) = (deployment.id.0, deployment.state.as_str());
+            let abort = match deployment.state {
+                DeploymentState::Running => format!(", or abort it: muster deployments abort {number}"),
+                _ => String::new(),
+            };
             outline.refusals.push(format!(
-                "deployment {number} of {} is {state}: wait for its end, or abort it: muster deployments abort {number}",
+                "deployment {number} of {} is {state}: wait for its end{abort}",
                 outline.project.name
             ));
         }

@@ -2,7 +2,7 @@
 
 use api::hosts::{ChangeHost, Host, JoinToken};
 
-use super::{bytes, join, or_dash, page, watched};
+use super::{bytes, counted, join, or_dash, page, watched};
 use crate::cli::{
     Global, HostTokensArgs, HostTokensList, HostTokensRevoke, HostTokensVerb, HostsArgs, HostsList, HostsLog,
     HostsRm, HostsSet, HostsShow, HostsVerb,
@@ -184,19 +184,29 @@ fn change(args: &HostsSet, host: &Host) -> Result<ChangeHost, Failure> {
 async fn rm(args: &HostsRm, global: &Global) -> Result<(), Failure> {
     let client = client(&args.connection, global)?;
     let host = client.host(&args.host).await?.value;
-    if host.replicas > 0 {
-        let (name, count) = (safe(&host.name), host.replicas);
-        let text = format!("{count} replicas are meant to run on {name}: it cannot be removed");
-        return Err(Failure::new(Kind::Conflict, text)
-            .hint(format!("See them with muster ps; remove their services, or deploy them elsewhere after muster hosts set {name} --cordon")));
+    let count = counted(usize::try_from(host.replicas).unwrap_or(usize::MAX), "replica", "replicas");
+    if host.replicas > 0 && !args.force {
+        let name = safe(&host.name);
+        let verb = if host.replicas == 1 { "is" } else { "are" };
+        let text = format!("{count} {verb} meant to run on {name}: it cannot be removed");
+        return Err(Failure::new(Kind::Conflict, text).hint(format!(
+            "See them with muster ps; remove their services, or deploy them elsewhere after muster hosts set {name} \
+             --cordon. If {name} does not come back: muster hosts rm {name} --force"
+        )));
     }
+    let lost = match args.force {
+        true => format!(
+            " Its {count} go on elsewhere where they can; volumes that are there are taken as lost and begin empty elsewhere."
+        ),
+        false => String::new(),
+    };
     let plan = format!(
-        "Remove host {} ({}): its token is worth nothing any more, and containers that are there are left alone.",
+        "Remove host {} ({}): its token is worth nothing any more, and containers that are there are left alone.{lost}",
         safe(&host.name),
         state(&host)
     );
     if agree(args.consent, &plan)? {
-        client.remove_host(&host.id).await?;
+        client.remove_host(&host.id, args.force).await?;
         output::line(&format!("host/{} is removed", safe(&host.name)))?;
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `muster projects`: look at them, and take one away as a whole.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use api::Client;
@@ -144,7 +145,10 @@ async fn until_gone(
                 Ok(left) if !volumes && !left.volumes.is_empty() => {
                     return Ok(left.volumes.iter().map(|volume| safe(&volume.name)).collect());
                 }
-                Ok(_) => tokio::time::sleep(LOOK).await,
+                Ok(left) => match away(client, &left).await? {
+                    Some(failure) => return Err(failure),
+                    None => tokio::time::sleep(LOOK).await,
+                },
             },
         }
         if Instant::now() >= until {
@@ -152,4 +156,26 @@ async fn until_gone(
                 .hint("Its hosts go on; run the command again to see to its end."));
         }
     }
+}
+
+/// Why there is nothing to wait for: what is left is on hosts that are offline.
+async fn away(client: &Client, left: &Project) -> Result<Option<Failure>, Failure> {
+    let replicas = left.services.iter().flat_map(|it| &it.replicas).map(|it| it.host.as_str());
+    let places: BTreeSet<&str> = replicas.chain(left.volumes.iter().map(|it| it.host.as_str())).collect();
+    let hosts = client.hosts().await?.items;
+    let away = |name: &&str| hosts.iter().any(|host| host.name == **name && host.state == "offline");
+    if places.is_empty() || !places.iter().all(away) {
+        return Ok(None);
+    }
+    let names = places.into_iter().map(safe).collect::<Vec<_>>();
+    let text = format!(
+        "nothing of project {} is wanted any more, and what is left of it is on {}, offline",
+        safe(&left.name),
+        names.join(", ")
+    );
+    let forget: Vec<_> = names.iter().map(|name| format!("muster hosts rm {name}")).collect();
+    Ok(Some(Failure::new(Kind::TimedOut, text).hint(format!(
+        "It goes when they are back. If they do not come back: {}; then run this again.",
+        forget.join(", ")
+    ))))
 }
