@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use opamp_proto::server::{ConfigOffer, ServerSession, Transport};
 use opamp_proto::{InstanceUid, Moment};
+use tokio::runtime::Handle;
 
 use crate::clock::Clock;
 use crate::handler::Handler;
@@ -166,6 +167,11 @@ impl<H: Handler> Agent<H> {
         if let Some(outbox) = &self.lock().outbox {
             outbox.close(reason);
         }
+    }
+
+    /// The runtime that serves its connection, if it has one and is live.
+    pub(crate) fn home(&self) -> Option<Handle> {
+        self.lock().outbox.as_ref().map(|outbox| outbox.home().clone())
     }
 
     /// Whether it has no connection of its own.

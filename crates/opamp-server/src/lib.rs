@@ -29,6 +29,7 @@ pub mod server;
 mod service;
 pub mod settings;
 pub mod traffic;
+mod visit;
 mod websocket;
 
 pub use agent::{Agent, CloseReason, Disconnect, Peer};

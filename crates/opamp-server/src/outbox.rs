@@ -9,6 +9,7 @@ use std::task::Waker;
 
 use futures_util::task::AtomicWaker;
 use opamp_proto::InstanceUid;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::agent::CloseReason;
@@ -16,20 +17,57 @@ use crate::agent::CloseReason;
 /// What a connection was asked to do.
 #[derive(Debug, Default)]
 pub(crate) struct Errands {
-    pub(crate) push: HashSet<InstanceUid>,
+    /// An agent that has something to send: nearly always the only one.
+    first: Option<InstanceUid>,
+    others: HashSet<InstanceUid>,
     pub(crate) probes: Vec<oneshot::Sender<()>>,
     pub(crate) close: Option<CloseReason>,
 }
 
+impl Errands {
+    fn push(&mut self, uid: InstanceUid) {
+        if *self.first.get_or_insert(uid) != uid {
+            self.others.insert(uid);
+        }
+    }
+
+    /// The agent that has something to send, if that is all that is to be done.
+    pub(crate) fn take_only_push(&mut self) -> Option<InstanceUid> {
+        let is_all = self.others.is_empty() && self.probes.is_empty() && self.close.is_none();
+        self.first.take_if(|_| is_all)
+    }
+
+    /// The agents that have something to send.
+    pub(crate) fn take_pushes(&mut self) -> impl Iterator<Item = InstanceUid> + use<> {
+        self.first.take().into_iter().chain(std::mem::take(&mut self.others))
+    }
+}
+
 /// The connection's letter box.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outbox {
+    home: Handle,
     waiting: AtomicBool,
     waker: AtomicWaker,
     errands: Mutex<Errands>,
 }
 
 impl Outbox {
+    /// Of a connection whose task is spawned here.
+    pub(crate) fn new() -> Self {
+        Self {
+            home: Handle::current(),
+            waiting: AtomicBool::default(),
+            waker: AtomicWaker::default(),
+            errands: Mutex::default(),
+        }
+    }
+
+    /// The runtime on which the connection's task runs.
+    pub(crate) const fn home(&self) -> &Handle {
+        &self.home
+    }
+
     fn change(&self, change: impl FnOnce(&mut Errands)) {
         change(&mut self.errands.lock().unwrap_or_else(PoisonError::into_inner));
         if !self.waiting.swap(true, Ordering::AcqRel) {
@@ -39,9 +77,7 @@ impl Outbox {
 
     /// The agent has something to send.
     pub(crate) fn push(&self, uid: InstanceUid) {
-        self.change(|errands| {
-            errands.push.insert(uid);
-        });
+        self.change(|errands| errands.push(uid));
     }
 
     /// Resolves when the peer proves that it is there; fails when the connection ends first.

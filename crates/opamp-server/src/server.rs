@@ -26,6 +26,7 @@ use crate::seldom::Seldom;
 use crate::service::OpampService;
 use crate::settings::Settings;
 use crate::traffic::Traffic;
+use crate::visit;
 use crate::websocket::Codec;
 
 /// An OpAMP server. Clones are the same server.
@@ -114,6 +115,17 @@ impl<H: Handler> Server<H> {
     /// The live agents.
     pub fn agents(&self) -> &Agents<H> {
         &self.shared.agents
+    }
+
+    /// Calls `visit` for each of these agents, on the runtime that serves its connection, and returns when all were
+    /// visited. The way to tell many agents something: see [`Agent::offer_config`]. Agents without a connection are
+    /// visited by the caller.
+    pub async fn visit(
+        &self,
+        agents: Vec<Arc<Agent<H>>>,
+        visit: impl Fn(&Arc<Agent<H>>) + Clone + Send + 'static,
+    ) {
+        visit::all(agents, visit).await;
     }
 
     /// What passed and what was refused so far.

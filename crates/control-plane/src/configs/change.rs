@@ -326,8 +326,8 @@ impl Configs {
         self.set_plan(next);
         self.hub.assignments_changed([id]);
         match reach {
-            Reach::Everybody => self.decide_all(server).await,
-            Reach::ItsOwn => self.refresh_all(server, id).await,
+            Reach::Everybody => Self::decide_all(server).await,
+            Reach::ItsOwn => Self::refresh_all(server, id).await,
         }
         Ok(())
     }

@@ -16,19 +16,24 @@ use crate::opamp::{Endpoint, LiveAgent};
 
 impl Configs {
     /// Decides about every live agent anew: some milliseconds for each thousand.
-    pub(super) async fn decide_all(&self, server: &Server<Endpoint>) {
-        for some in live(server).chunks(256) {
-            some.iter().for_each(|agent| self.decide(agent, None));
-            tokio::task::yield_now().await;
-        }
+    pub(super) async fn decide_all(server: &Server<Endpoint>) {
+        let configs = server.handler().configs.clone();
+        server.visit(live(server), move |agent| configs.decide(agent, None)).await;
     }
 
     /// The same for the agents about which an assignment decides, where it decides about the same ones as before.
-    pub(super) async fn refresh_all(&self, server: &Server<Endpoint>, id: AssignmentId) {
-        for some in live(server).chunks(1024) {
-            some.iter().for_each(|agent| self.refresh(agent, id));
-            tokio::task::yield_now().await;
-        }
+    pub(super) async fn refresh_all(server: &Server<Endpoint>, id: AssignmentId) {
+        Self::refresh_some(server, live(server), id).await;
+    }
+
+    /// The same for some of them.
+    pub(super) async fn refresh_some(
+        server: &Server<Endpoint>,
+        agents: Vec<Arc<LiveAgent>>,
+        id: AssignmentId,
+    ) {
+        let configs = server.handler().configs.clone();
+        server.visit(agents, move |agent| configs.refresh(agent, id)).await;
     }
 
     /// The agents of a rollout whose faults are open: those that it released, or all when it was for all at once.

@@ -249,12 +249,11 @@ impl Rollouts {
         configs.set_plan(next);
         self.hub.assignments_changed([id]);
         match change.settle {
-            true => configs.refresh_all(&self.server, id).await,
-            false => change.grant.iter().for_each(|(uid, _)| {
-                if let Some(agent) = self.server.agents().get(*uid) {
-                    configs.refresh(&agent, id);
-                }
-            }),
+            true => Configs::refresh_all(&self.server, id).await,
+            false => {
+                let granted = change.grant.iter().filter_map(|(uid, _)| self.server.agents().get(*uid));
+                Configs::refresh_some(&self.server, granted.collect(), id).await;
+            }
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ pub(super) async fn run<H: Handler>(
     let mut stream = Metered::new(socket, ahead, shared.budget.clone());
     let complete = stream.completion();
     let Ok(ws) = accepted.open(stream) else { return };
-    let outbox = Arc::new(Outbox::default());
+    let outbox = Arc::new(Outbox::new());
     shared.opened(&outbox);
     let via = Via::new(shared, principal, peer, Some(outbox.clone()));
     // A task of its own, so that nothing of the handshake is kept for as long as the connection lives.
@@ -136,7 +136,7 @@ impl<H: Handler> Connection<H> {
             let todo = match poll_fn(|cx| self.poll_event(cx)).await {
                 Event::Frame(Ok(frame)) => self.on_frame(frame),
                 Event::Frame(Err(error)) => Todo::Rare(Rare::Fault(error)),
-                Event::Errands(errands) => Todo::Rare(Rare::Errands(errands)),
+                Event::Errands(errands) => self.on_errands(errands),
                 Event::Clock => Todo::Rare(Rare::Clock),
             };
             let step = match todo {
@@ -204,6 +204,14 @@ impl<H: Handler> Connection<H> {
         }
     }
 
+    /// Nearly always there is one agent to be told something.
+    fn on_errands(&mut self, mut errands: Errands) -> Todo {
+        match errands.take_only_push() {
+            Some(uid) => self.due(uid).map_or(Todo::Nothing, Todo::Send),
+            None => Todo::Rare(Rare::Errands(errands)),
+        }
+    }
+
     async fn on_rare(&mut self, rare: Rare) -> Result<(), End> {
         match rare {
             Rare::Introduce(payload) => {
@@ -263,39 +271,45 @@ impl<H: Handler> Connection<H> {
         self.send(Frame::binary(frame::encode(message))).await
     }
 
-    async fn run_errands(&mut self, errands: Errands) -> Result<(), End> {
+    async fn run_errands(&mut self, mut errands: Errands) -> Result<(), End> {
         if let Some(reason) = errands.close {
             return Err(End::closing(reason));
         }
+        let pushes = errands.take_pushes();
         if !errands.probes.is_empty() {
             self.probes.extend(errands.probes);
             self.send(Frame::ping(Bytes::new())).await?;
         }
-        for uid in errands.push {
+        for uid in pushes {
             self.push(uid).await?;
         }
         Ok(())
     }
 
-    /// Sends what is due to one agent, or forgets it if its session was ended.
+    /// Sends what is due to one agent.
     async fn push(&mut self, uid: InstanceUid) -> Result<(), End> {
-        let Some(agent) = self.via.agent(uid).cloned() else { return Ok(()) };
+        match self.due(uid) {
+            Some(frame) => self.send(frame).await,
+            None => Ok(()),
+        }
+    }
+
+    /// What is due to one agent, which is forgotten if its session was ended.
+    fn due(&mut self, uid: InstanceUid) -> Option<Frame> {
+        let agent = self.via.agent(uid)?.clone();
         let now = self.via.shared.clock.now();
         let (answer, wake) = {
             let mut live = agent.lock();
             if live.ended {
                 drop(live);
                 self.via.part(&agent, Disconnect::Closed);
-                return Ok(());
+                return None;
             }
             let session = &mut live.session;
             (session.poll_answer(now, &self.via.shared.settings.session), session.poll_timeout())
         };
-        if let Some(answer) = answer {
-            self.send(Frame::binary(self.via.leaving(&agent, &answer))).await?;
-        }
         self.wake_at(wake);
-        Ok(())
+        answer.map(|answer| Frame::binary(self.via.leaving(&agent, &answer)))
     }
 
     async fn on_clock(&mut self) -> Result<(), End> {

@@ -1,14 +1,17 @@
 //! The crate as a library: mounted in a foreign router, over any byte stream, behind TLS.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use opamp_proto::wire::{AgentToServer, Message, ServerErrorResponseType, ServerToAgent};
-use opamp_server::{Direction, Peer, Server, Settings};
+use opamp_server::{Agent, Direction, Peer, Server, Settings};
 use testkit::raw::Connection;
 use testkit::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::runtime::{Handle, Id};
+use tokio::sync::oneshot;
 
 use crate::application::{Noting, World, bare, full, uid};
 
@@ -77,6 +80,45 @@ async fn an_application_sees_also_what_was_refused() {
     let expected =
         [(uid(1), Direction::FromAgent, broken), (uid(1), Direction::ToAgent, answer.encode_to_vec())];
     assert_eq!(passed[2..], expected);
+}
+
+/// Serves on a thread of its own until the sender is dropped; where, and on which runtime.
+fn on_a_thread(server: Server<Noting>) -> (SocketAddr, Id, oneshot::Sender<()>) {
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let address = socket.local_addr().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let id = runtime.handle().id();
+    let (stop, stopped) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            let listener = TcpListener::from_std(socket).unwrap();
+            server.serve(listener, None, async { drop(stopped.await) }).await
+        })
+    });
+    (address, id, stop)
+}
+
+#[tokio::test]
+async fn agents_are_visited_where_they_are_served_and_pollers_by_the_caller() {
+    let world = World::new().await;
+    let (there, id, _stop) = on_a_thread(world.server.clone());
+    let mut here = Connection::websocket(world.address, &[]).await;
+    here.ask(&full(1, 0)).await;
+    let mut elsewhere = Connection::websocket(there, &[]).await;
+    elsewhere.ask(&full(2, 0)).await;
+    Connection::to(there).await.exchange(&[], &full(3, 0)).await;
+    let mut agents = Vec::new();
+    world.server.agents().for_each(|agent| agents.push(agent.clone()));
+    let visited = Arc::new(Mutex::new(BTreeMap::new()));
+    let noting = visited.clone();
+    let note = move |agent: &Arc<Agent<Noting>>| {
+        noting.lock().unwrap().insert(agent.instance_uid(), Handle::current().id().to_string());
+    };
+    world.server.visit(agents, note).await;
+    let (own, other) = (Handle::current().id().to_string(), id.to_string());
+    let expected = [(uid(1), own.clone()), (uid(2), other), (uid(3), own)];
+    assert_eq!(*visited.lock().unwrap(), BTreeMap::from(expected));
 }
 
 /// A server with TLS, and what its clients need.

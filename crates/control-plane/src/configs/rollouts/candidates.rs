@@ -6,7 +6,7 @@ use opamp_proto::InstanceUid;
 use opamp_proto::wire::AgentCapabilities as Bit;
 use store::{AuditEntry, StoreError};
 
-use super::super::Plan;
+use super::super::{Configs, Plan};
 use super::Rollouts;
 use crate::clock;
 use crate::opamp::LiveAgent;
@@ -61,7 +61,7 @@ impl Rollouts {
         next.remove(id);
         configs.set_plan(next);
         self.hub.assignments_changed([id]);
-        configs.decide_all(&self.server).await;
+        Configs::decide_all(&self.server).await;
         Ok(())
     }
 }
