@@ -41,7 +41,7 @@ impl Outgoing {
     ) {
         let mut pending = agent.data().pending();
         let is_new = pending.is_none();
-        let write = pending.get_or_insert_with(|| Box::new(make()));
+        let write = Arc::make_mut(pending.get_or_insert_with(|| Arc::new(make())));
         let before = if is_new { 0 } else { weight(write) };
         add(write);
         let after = weight(write);
@@ -68,9 +68,9 @@ impl Outgoing {
     }
 
     /// Takes everything that waits.
-    pub(crate) fn drain(&self) -> Vec<AgentWrite> {
+    pub(crate) fn drain(&self) -> Vec<Arc<AgentWrite>> {
         let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
-        changed.iter().filter_map(|agent| agent.data().pending().take()).map(|write| *write).collect()
+        changed.iter().filter_map(|agent| agent.data().pending().take()).collect()
     }
 
     /// Everything that was drained is written: only what came meanwhile waits.
@@ -109,8 +109,8 @@ impl Outgoing {
     }
 
     /// These were written, or are not wanted any more.
-    pub(crate) fn done(&self, writes: &[AgentWrite]) {
-        let bytes: usize = writes.iter().map(weight).sum();
+    pub(crate) fn done<'w>(&self, writes: impl Iterator<Item = &'w AgentWrite>) {
+        let bytes: usize = writes.map(weight).sum();
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let before = [first.clone(), second.clone()];
         merge(&mut first, second);
         outgoing.replaced(&before, &first);
-        outgoing.done(&[first]);
+        outgoing.done([first].iter());
         assert_eq!(outgoing.bytes.load(Ordering::Relaxed), 0);
     }
 }

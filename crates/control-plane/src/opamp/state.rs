@@ -2,7 +2,7 @@
 //! what it is to run. Small, since there is one for each of a hundred thousand agents.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::UnixMillis;
 use model::state::PollGap;
@@ -21,7 +21,7 @@ pub(crate) struct AgentState {
     silent: AtomicBool,
     /// 0: never said; 1: ill; 2: well.
     health: AtomicU8,
-    pending: Mutex<Option<Box<AgentWrite>>>,
+    pending: Mutex<Option<Arc<AgentWrite>>>,
     rhythm: Mutex<Rhythm>,
     placed: Mutex<Option<Box<Placed>>>,
 }
@@ -87,7 +87,7 @@ impl AgentState {
     }
 
     /// What is not written yet.
-    pub(crate) fn pending(&self) -> MutexGuard<'_, Option<Box<AgentWrite>>> {
+    pub(crate) fn pending(&self) -> MutexGuard<'_, Option<Arc<AgentWrite>>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

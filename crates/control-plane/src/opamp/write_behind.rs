@@ -20,6 +20,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long the last attempt may take at shutdown.
 const LAST_ATTEMPT: Duration = Duration::from_secs(5);
 
+/// What is written in one transaction.
+type Batch = Arc<[Arc<AgentWrite>]>;
+
 /// Writes behind.
 #[derive(Debug)]
 pub(crate) struct WriteBehind {
@@ -29,7 +32,7 @@ pub(crate) struct WriteBehind {
     pub(crate) hub: Arc<Hub>,
     pub(crate) interval: Duration,
     /// What the store did not take.
-    pub(crate) kept: Vec<AgentWrite>,
+    pub(crate) kept: Vec<Arc<AgentWrite>>,
 }
 
 impl WriteBehind {
@@ -64,14 +67,14 @@ impl WriteBehind {
         self.keep(fresh);
         while !self.kept.is_empty() {
             let rest = self.kept.split_off(self.kept.len().min(FULL_BATCH));
-            let batch = std::mem::replace(&mut self.kept, rest);
+            let batch: Batch = std::mem::replace(&mut self.kept, rest).into();
             let begun = Instant::now();
-            let outcome = self.store.write_agents(batch.clone()).await;
+            let outcome = self.store.write_shared(batch.clone()).await;
             self.server.handler().counters.written(begun.elapsed());
             match outcome {
                 Ok(report) => self.written(&batch, &report),
                 Err(error) => {
-                    self.failed(batch, &error);
+                    self.failed(&batch, &error);
                     return false;
                 }
             }
@@ -81,7 +84,7 @@ impl WriteBehind {
     }
 
     /// Puts fresh changes behind those that the store did not take, one for each session of an agent.
-    fn keep(&mut self, fresh: Vec<AgentWrite>) {
+    fn keep(&mut self, fresh: Vec<Arc<AgentWrite>>) {
         if self.kept.is_empty() {
             self.kept = fresh;
             return;
@@ -91,8 +94,8 @@ impl WriteBehind {
         for write in fresh {
             match places.get(&(write.uid, write.epoch)) {
                 Some(place) => {
-                    let before = [self.kept[*place].clone(), write.clone()];
-                    merge(&mut self.kept[*place], write);
+                    let before = [(*self.kept[*place]).clone(), (*write).clone()];
+                    merge(Arc::make_mut(&mut self.kept[*place]), Arc::unwrap_or_clone(write));
                     self.outgoing.replaced(&before, &self.kept[*place]);
                 }
                 None => {
@@ -103,8 +106,8 @@ impl WriteBehind {
         }
     }
 
-    fn written(&self, batch: &[AgentWrite], report: &WriteReport) {
-        self.outgoing.done(batch);
+    fn written(&self, batch: &Batch, report: &WriteReport) {
+        self.outgoing.done(batch.iter().map(Arc::as_ref));
         if self.outgoing.is_failing() {
             tracing::info!("the database takes writes again");
             self.outgoing.set_failing(false);
@@ -124,7 +127,7 @@ impl WriteBehind {
         }
     }
 
-    fn failed(&mut self, batch: Vec<AgentWrite>, error: &StoreError) {
+    fn failed(&mut self, batch: &Batch, error: &StoreError) {
         if !self.outgoing.is_failing() {
             tracing::error!(
                 error = error as &dyn std::error::Error,
@@ -132,7 +135,7 @@ impl WriteBehind {
             );
         }
         self.outgoing.set_failing(true);
-        let rest = std::mem::replace(&mut self.kept, batch);
+        let rest = std::mem::replace(&mut self.kept, batch.to_vec());
         self.kept.extend(rest);
     }
 }

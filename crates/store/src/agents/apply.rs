@@ -1,6 +1,8 @@
 //! Writes agents: enrolment and write-behind. What changed is found by comparing with the row, so that a
 //! report of what is known already writes nothing but its session.
 
+use std::sync::Arc;
+
 use model::credential::{self, Validity};
 use model::{AgentParts, CredentialId, Labels, UnixMillis};
 use opamp_proto::{InstanceUid, Part};
@@ -28,16 +30,23 @@ impl Store {
     }
 
     /// Writes changes of agents in one transaction. Written behind. Writes of one agent apply in their order.
-    pub async fn write_agents(&self, mut batch: Vec<AgentWrite>) -> Result<WriteReport, StoreError> {
-        // Neighbours share pages. A stable order: writes of one agent stay in theirs.
-        batch.sort_by_key(|write| write.uid);
+    pub async fn write_agents(&self, batch: Vec<AgentWrite>) -> Result<WriteReport, StoreError> {
+        self.write_shared(batch.into_iter().map(Arc::new).collect()).await
+    }
+
+    /// The same for changes that the caller keeps until they are written. Each has memory of its own: thousands in
+    /// one piece would be megabytes that the system has to clear for each batch.
+    pub async fn write_shared(&self, batch: Arc<[Arc<AgentWrite>]>) -> Result<WriteReport, StoreError> {
         let heartbeats = batch.iter().filter(|write| write.is_empty()).count();
         if heartbeats == batch.len() {
             return Ok(WriteReport { unchanged: heartbeats, ..WriteReport::default() });
         }
         self.write(Durability::Behind, batch.len(), move |db| {
             let mut report = WriteReport::default();
-            batch.iter().try_for_each(|write| apply(db, &mut report, write))?;
+            // Neighbours share pages. A stable order: writes of one agent stay in theirs.
+            let mut sorted: Vec<&AgentWrite> = batch.iter().map(Arc::as_ref).collect();
+            sorted.sort_by_key(|write| write.uid);
+            sorted.into_iter().try_for_each(|write| apply(db, &mut report, write))?;
             report.replaced = Pending::flush(db)?;
             Ok(report)
         })
