@@ -17,6 +17,7 @@ mod preview;
 mod rollouts;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::assignment::{Damper, Standing};
@@ -39,9 +40,14 @@ struct News {
     place: Place,
     standing: Option<Standing>,
     healthy: Option<bool>,
-    /// Where it stood when it could not apply something.
-    fault: Option<Place>,
+    /// Where it stood when it could not apply something. Boxed, since few agents fail and each has news.
+    fault: Option<Box<Place>>,
+    /// Whether it reported an effective configuration that was not compared yet.
+    reports_anew: bool,
 }
+
+/// The news of agents that have some.
+type AllNews = HashMap<InstanceUid, News>;
 
 /// What operators want agents to run.
 #[derive(Debug)]
@@ -52,7 +58,7 @@ pub(crate) struct Configs {
     /// One change at a time, an operator's or a rollout's: what is read is what is changed.
     changing: tokio::sync::Mutex<()>,
     /// Agents about which something else was decided than before, or who said how they fare.
-    news: Mutex<HashMap<InstanceUid, News>>,
+    news: Mutex<AllNews>,
     /// Agents whose own words changed what they are to run a short while ago.
     dampers: Mutex<HashMap<InstanceUid, Damper>>,
     /// Who failed lately.
@@ -87,17 +93,25 @@ impl Configs {
         self.wake.notify_one();
     }
 
-    fn news(&self) -> MutexGuard<'_, HashMap<InstanceUid, News>> {
+    fn news(&self) -> MutexGuard<'_, AllNews> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes what is new about an agent. A fault stays until somebody looks, whatever the agent says or does after it.
-    fn note(&self, uid: InstanceUid, place: Place, standing: Option<Standing>, healthy: Option<bool>) {
-        let mut all = self.news();
-        let earlier = all.remove(&uid).and_then(|news| news.fault);
-        let fault = if place.state == ConfigState::Failed { Some(place.clone()) } else { earlier };
-        all.insert(uid, News { place, standing, healthy, fault });
-        drop(all);
+    /// Notes what is new about an agent. A fault stays until somebody looks, whatever the agent says or does after it,
+    /// and so does that it is to be compared.
+    fn note(&self, uid: InstanceUid, mut news: News) {
+        if news.place.state == ConfigState::Failed {
+            news.fault = Some(Box::new(news.place.clone()));
+        }
+        match self.news().entry(uid) {
+            Entry::Vacant(free) => drop(free.insert(news)),
+            Entry::Occupied(mut known) => {
+                let earlier = known.get_mut();
+                news.fault = news.fault.or_else(|| earlier.fault.take());
+                news.reports_anew |= earlier.reports_anew;
+                *earlier = news;
+            }
+        }
         self.wake.notify_one();
     }
 }

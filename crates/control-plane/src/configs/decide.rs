@@ -9,9 +9,9 @@ use opamp_proto::server::OfferState;
 use opamp_proto::{Part, glance};
 use opamp_server::StatusReport;
 
-use super::Configs;
 use super::placed::Placed;
 use super::plan::Plan;
+use super::{Configs, News};
 use crate::opamp::LiveAgent;
 
 impl Configs {
@@ -99,8 +99,9 @@ impl Configs {
         placed.reports_anew |= ran_it_before(agent, placed);
         let plan = self.plan();
         let place = agent.read(|session| placed.judge(&plan, session));
-        // A rollout may wait for it, even if its state is the same: health counts too.
-        if place != placed.place || placed.desired.assignment().is_some() {
+        // A rollout may wait for it, even if its state is the same: health counts too. And it may be to be compared.
+        let is_awaited = placed.desired.assignment().is_some() || placed.reports_anew;
+        if place != placed.place || is_awaited {
             placed.place = place;
             self.tell(agent, &plan, placed);
         }
@@ -109,15 +110,21 @@ impl Configs {
     /// Notes how far the agent is, and whether that is news.
     fn settle(&self, agent: &Arc<LiveAgent>, plan: &Plan, placed: &mut Placed) {
         let place = agent.read(|session| placed.judge(plan, session));
-        if place != placed.place {
+        if place != placed.place || placed.reports_anew {
             placed.place = place;
             self.tell(agent, plan, placed);
         }
     }
 
     fn tell(&self, agent: &LiveAgent, plan: &Plan, placed: &Placed) {
-        let standing = agent.read(|session| placed.standing(plan, session));
-        self.note(agent.instance_uid(), placed.place.clone(), standing, agent.data().health());
+        let news = News {
+            place: placed.place.clone(),
+            standing: agent.read(|session| placed.standing(plan, session)),
+            healthy: agent.data().health(),
+            fault: None,
+            reports_anew: placed.reports_anew,
+        };
+        self.note(agent.instance_uid(), news);
     }
 
     /// Tells the session, if that changes anything: a connection is not woken for nothing (S12).

@@ -19,7 +19,7 @@ use opamp_server::Server;
 use store::{AssignmentChange, Store, StoreError};
 
 use super::live::met;
-use super::{Configs, News, Plan};
+use super::{AllNews, Configs, News, Plan};
 use crate::clock;
 use crate::events::Hub;
 use crate::opamp::Endpoint;
@@ -48,6 +48,8 @@ pub(crate) struct Rollouts {
     running: HashMap<AssignmentId, (RevisionId, Rollout)>,
     /// What agents said when they could not apply something, until the next step was taken.
     faults: HashMap<InstanceUid, String>,
+    /// A table for news, empty.
+    heard: AllNews,
     /// Agents whose effective configuration is to be compared with what they were given.
     comparing: VecDeque<InstanceUid>,
     /// Before this nobody could answer this server.
@@ -74,6 +76,7 @@ impl Rollouts {
             hub,
             running: HashMap::new(),
             faults: HashMap::new(),
+            heard: AllNews::new(),
             comparing: VecDeque::new(),
             started: clock::now(),
             looked: Instant::now(),
@@ -94,10 +97,7 @@ impl Rollouts {
                 tracing::warn!(error = &error as &dyn std::error::Error, "rollouts wait for the database");
                 continue;
             }
-            let news = std::mem::take(&mut *self.configs.news());
-            for (uid, news) in news {
-                self.hear(uid, news, &mut places);
-            }
+            self.hear_all(&mut places);
             self.write_down(&mut places).await;
             self.configs.decide_damped(&self.server);
             self.compare_some().await;
@@ -111,12 +111,26 @@ impl Rollouts {
         }
     }
 
-    /// Takes over what is new about an agent, which may be gone by now.
-    fn hear(&mut self, uid: InstanceUid, news: News, places: &mut Places) {
+    /// Takes over what is new. The table is used again while there are news: to make one for a whole fleet in each turn
+    /// costs more than what is done with it.
+    fn hear_all(&mut self, places: &mut Places) {
+        let mut news = std::mem::take(&mut self.heard);
+        std::mem::swap(&mut news, &mut *self.configs.news());
+        if news.is_empty() {
+            return;
+        }
         let plan = self.configs.plan();
+        for (uid, news) in news.drain() {
+            self.hear(&plan, uid, news, places);
+        }
+        self.heard = news;
+    }
+
+    /// Takes over what is new about an agent, which may be gone by now.
+    fn hear(&mut self, plan: &Plan, uid: InstanceUid, news: News, places: &mut Places) {
         for (id, (target, rollout)) in &mut self.running {
             let is_its = |place: &Place| place.assignment == Some(*id) && place.revision == Some(*target);
-            let fault = news.fault.as_ref().filter(|place| is_its(place));
+            let fault = news.fault.as_deref().filter(|place| is_its(place));
             let is_at_once = plan.assignment(*id).is_some_and(|one| one.settled == Some(*target));
             if is_at_once && !rollout.has(uid) && (fault.is_some() || is_its(&news.place)) {
                 rollout.release(uid, &met(*target, news.healthy));
@@ -135,9 +149,7 @@ impl Rollouts {
             Entry::Occupied(mut known) => known.get_mut().0 = news.place,
             Entry::Vacant(free) => drop(free.insert((news.place, Instant::now()))),
         }
-        let agent = self.server.agents().get(uid);
-        if agent.is_some_and(|agent| agent.data().placed().as_ref().is_some_and(|placed| placed.reports_anew))
-        {
+        if news.reports_anew {
             self.comparing.push_back(uid);
         }
     }

@@ -109,6 +109,11 @@ impl Released {
         self.forgiven || matches!(self.standing, Standing::Applied)
     }
 
+    /// Whether it has to be looked at: it is not settled, or not well.
+    fn is_open(&self) -> bool {
+        !self.is_settled() || (self.was_healthy && self.healthy == Some(false))
+    }
+
     /// When it is waited for no longer.
     fn due(&self) -> UnixMillis {
         match self.gone {
@@ -164,10 +169,10 @@ impl Rollout {
 
     /// How a released agent fares. About others there is nothing to know.
     pub fn hear(&mut self, uid: InstanceUid, standing: Standing, healthy: Option<bool>) {
-        if let Some(released) = self.released.get(&uid) {
-            let released = Released { standing, healthy, ..*released };
-            self.put(uid, released);
-        }
+        let Some(released) = self.released.get_mut(&uid) else { return };
+        (released.standing, released.healthy) = (standing, healthy);
+        let is_open = released.is_open();
+        self.set_open(uid, is_open);
     }
 
     /// Whether a released agent is there, and the gap that it keeps between its messages, if it polls. An agent that
@@ -192,12 +197,15 @@ impl Rollout {
     }
 
     fn put(&mut self, uid: InstanceUid, released: Released) {
-        let is_closed = released.is_settled() && !(released.was_healthy && released.healthy == Some(false));
-        match is_closed {
-            true => drop(self.open.remove(&uid)),
-            false => drop(self.open.insert(uid, ())),
-        }
+        self.set_open(uid, released.is_open());
         self.released.insert(uid, released);
+    }
+
+    fn set_open(&mut self, uid: InstanceUid, is_open: bool) {
+        match is_open {
+            true => drop(self.open.insert(uid, ())),
+            false => drop(self.open.remove(&uid)),
+        }
     }
 
     /// An agent that was released is gone for good, or another assignment has it now.
