@@ -39,6 +39,9 @@ impl Configs {
 impl Configs {
     /// How many agents of each assignment a stronger one decides about.
     pub(crate) async fn outranked(&self, plan: &Plan) -> Result<HashMap<AssignmentId, u64>, StoreError> {
+        if plan.assignments().len() < 2 {
+            return Ok(HashMap::new());
+        }
         let all = plan.assignments().iter().map(|one| (one.id, one.selector.clone())).collect();
         Ok(self.store.outranked_counts(all).await?.into_iter().collect())
     }
