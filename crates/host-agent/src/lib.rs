@@ -2,7 +2,7 @@
 //! decisions about the conversation are `host-proto`'s, all about the host `reconcile`'s; here are tasks, files and sockets.
 //!
 //! Reading order: [`options`], [`identity`], [`cache`]; [`mod@join`]; `dial`, `trust` and `socket` (the way to the server);
-//! [`mod@run`] (which tasks there are); `link` and `worker` (the two owners); `report`, `net`, `logs`, `telemetry`; [`mod@boot`],
+//! [`mod@run`] (which tasks there are); `link` and `worker` (the two owners); `report`, `net`, `images`, `logs`, `telemetry`; [`mod@boot`],
 //! [`units`], [`mod@status`] and [`mod@leave`].
 
 mod atomic;
@@ -13,6 +13,7 @@ mod dial;
 mod handles;
 mod hostlog;
 pub mod identity;
+mod images;
 pub mod join;
 pub mod leave;
 mod link;

@@ -47,6 +47,11 @@ impl Options {
         self.data_dir.join("state.cache")
     }
 
+    /// Which images were pulled for what (R43).
+    pub fn images(&self) -> PathBuf {
+        self.data_dir.join("images.json")
+    }
+
     /// Files that containers see.
     pub fn files(&self) -> PathBuf {
         self.data_dir.join("files")

@@ -22,6 +22,7 @@ use crate::dial::Endpoint;
 use crate::handles::{LinkHandle, Snapshot, ToLink};
 use crate::hostlog::{About, HostLog};
 use crate::identity::{Identity, IdentityError, Joined};
+use crate::images::Images;
 use crate::link::{self, Link, Machine, chain};
 use crate::logs::{self, Logs};
 use crate::net::Net;
@@ -128,6 +129,7 @@ impl Start {
             clock,
             log: self.log.clone(),
             status: status.clone(),
+            images: Images::open(options.images()),
             link: handle.clone(),
             seen: see,
             cached: self.cached.as_ref().map(usable),

@@ -25,6 +25,7 @@ use tokio::task::JoinSet;
 use crate::clock::Clock;
 use crate::handles::{LinkHandle, Snapshot, ToLink, ToWorker};
 use crate::hostlog::{About, HostLog};
+use crate::images::Images;
 use crate::net::Net;
 use crate::report::Reporter;
 use crate::status::StatusFile;
@@ -34,6 +35,8 @@ pub(crate) use engine::Engines;
 const STEPS_AT_A_TIME: usize = 8;
 /// Networks and volumes are listed on every so many passes without a reason.
 const LISTS_EVERY: u64 = 10;
+/// How often it is looked whether images have to make room.
+const SWEEP_EVERY: Duration = Duration::from_secs(10 * 60);
 /// A worker that is later than this says so.
 const LATE: Duration = Duration::from_secs(1);
 
@@ -44,6 +47,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) log: HostLog,
     pub(crate) status: StatusFile,
+    pub(crate) images: Images,
     pub(crate) link: LinkHandle,
     pub(crate) seen: watch::Sender<Snapshot>,
     /// What the cache held.
@@ -82,6 +86,7 @@ pub(crate) struct Worker {
     asked: BTreeMap<ReplicaId, Target>,
     /// When the state that is being applied came.
     since: Moment,
+    next_sweep: Moment,
 }
 
 /// A plan that is being carried out, and what it was made from.
@@ -139,6 +144,7 @@ impl Worker {
             prober: Prober::spawn(),
             asked: BTreeMap::new(),
             since: Moment::default(),
+            next_sweep: Moment::default(),
         }
     }
 
@@ -239,6 +245,9 @@ impl Worker {
         };
         self.tell_step(&done);
         let succeeded = done.result.is_ok();
+        if let (true, Item::Image(image)) = (succeeded, &done.item) {
+            self.parts.images.pulled(image);
+        }
         let is_network = matches!(done.item, Item::Network(_) | Item::Volume(_));
         self.look.lists |= is_network;
         self.memory.end(self.parts.clock.now(), &done.item, done.result);

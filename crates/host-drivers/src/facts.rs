@@ -12,6 +12,7 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::statvfs::statvfs;
 use nix::sys::utsname::{UtsName, uname};
+use reconcile::images::Fullness;
 
 /// Interfaces of engines and of ours: their addresses are nobody's way to this host.
 const INNER: [&str; 6] = ["docker", "br-", "veth", "mst", "virbr", "cni"];
@@ -69,6 +70,19 @@ fn disks(places: &BTreeSet<String>) -> Vec<Disk> {
         }
     }
     disks
+}
+
+/// How full the file system of a path is, in percent of what its users may take; `None` when there is no such path.
+pub fn fullness(path: &Path) -> Option<Fullness> {
+    let found = statvfs(path).ok()?;
+    let pct = |total: u64, available: u64| {
+        let taken = total.saturating_sub(available).saturating_mul(100).checked_div(total).unwrap_or(0);
+        u8::try_from(taken).unwrap_or(100)
+    };
+    Some(Fullness {
+        bytes_pct: pct(found.blocks(), found.blocks_available()),
+        inodes_pct: pct(found.files(), found.files_available()),
+    })
 }
 
 /// Where the file system of a path is mounted, and which kind it is: the longest mount that the path lies below; of

@@ -1,5 +1,6 @@
 //! One pass: look, plan, begin what is to be done, phase by phase, and say how it ended.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +12,9 @@ use host_proto::report::{ItemResult, ReplicaReport, ReplicaState};
 use reconcile::report::{Sight, reports};
 use reconcile::{Actual, Allowed, Phase, Plan, Run, Seen, Step, plan};
 
-use super::{Done, LISTS_EVERY, Running, STEPS_AT_A_TIME, Worker};
+use super::{Done, LISTS_EVERY, Running, STEPS_AT_A_TIME, SWEEP_EVERY, Worker};
 use crate::handles::Snapshot;
+use crate::images::{EngineShelf, needed};
 use crate::report::Pass;
 
 /// So many passes in a row that changed something begin at once.
@@ -197,6 +199,7 @@ impl Worker {
         if !wanted.fresh {
             return;
         }
+        self.keep_images(&state);
         let pass = Pass {
             state: &state,
             items,
@@ -209,6 +212,28 @@ impl Worker {
         if let Some(applied) = self.reporter.applied(pass) {
             self.say(ToServer::StateApplied(applied));
         }
+    }
+
+    /// What runs is written down, and every now and then images that nobody needs make room (R43).
+    fn keep_images(&mut self, state: &Arc<DesiredState>) {
+        let now = self.parts.clock.now();
+        let due = now >= self.next_sweep;
+        let (Some(hands), Some(info)) = (self.parts.engines.hands(), &self.parts.engines.info) else {
+            return;
+        };
+        if due {
+            self.next_sweep = now + SWEEP_EVERY;
+        }
+        let (images, state) = (self.parts.images.clone(), state.clone());
+        let mut shelf = EngineShelf { engine: hands.engine, root: PathBuf::from(&info.facts.root_dir) };
+        let now_ms = crate::clock::wall_us() / 1_000;
+        tokio::spawn(async move {
+            let (list, noted) = (images.clone(), state.clone());
+            let written = tokio::task::spawn_blocking(move || list.note(&noted, now_ms)).await;
+            if due && written.is_ok() {
+                images.sweep((state.gc, needed(&state)), now_ms, &mut shelf).await;
+            }
+        });
     }
 
     /// Lets others see what was seen, and tells the server what changed.
