@@ -119,11 +119,9 @@ pub(crate) struct Look {
     pub(crate) connected_at: Option<UnixMillis>,
     pub(crate) address: Option<IpAddr>,
     pub(crate) items: Vec<ItemResult>,
-    pub(crate) routes: BTreeSet<RouteId>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) applied: u64,
     pub(crate) sent: u64,
-    pub(crate) foreign_ports: BTreeSet<u16>,
     /// Replicas that it has and nobody knows.
     pub(crate) unknown: usize,
     pub(crate) metrics: Option<Metrics>,
@@ -131,6 +129,16 @@ pub(crate) struct Look {
     pub(crate) skew_ms: Option<i64>,
     pub(crate) degraded: bool,
     pub(crate) alerts: Vec<String>,
+}
+
+/// What decisions look at of a host.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ForDecisions {
+    /// Whether it is connected, or was a moment ago.
+    pub(crate) online: bool,
+    pub(crate) items: Vec<ItemResult>,
+    pub(crate) routes: BTreeSet<RouteId>,
+    pub(crate) foreign_ports: BTreeSet<u16>,
 }
 
 impl Default for LiveHosts {
@@ -146,29 +154,16 @@ impl LiveHosts {
         let Some(entry) = hosts.get(id) else {
             return Look::default();
         };
-        let Known {
-            items,
-            routes,
-            outcome,
-            applied,
-            sent,
-            foreign_ports,
-            unknown,
-            metrics,
-            cpu_used,
-            skew_ms,
-            ..
-        } = entry.known.clone();
+        let Known { items, outcome, applied, sent, unknown, metrics, cpu_used, skew_ms, .. } =
+            entry.known.clone();
         Look {
             online: entry.is_online(),
             connected_at: entry.link.as_ref().map(|link| link.connected_at),
             address: entry.link.as_ref().map(|link| link.address),
             items,
-            routes,
             outcome,
             applied,
             sent,
-            foreign_ports,
             unknown,
             metrics,
             cpu_used,
@@ -176,6 +171,24 @@ impl LiveHosts {
             degraded: entry.known.degraded,
             alerts: entry.known.alerts.clone(),
         }
+    }
+
+    /// What decisions look at of a host.
+    pub(crate) fn for_decisions(&self, id: &HostId) -> ForDecisions {
+        let hosts = lock(&self.hosts);
+        let Some(entry) = hosts.get(id) else { return ForDecisions::default() };
+        let Known { items, routes, foreign_ports, .. } = &entry.known;
+        ForDecisions {
+            online: entry.is_online(),
+            items: items.clone(),
+            routes: routes.clone(),
+            foreign_ports: foreign_ports.clone(),
+        }
+    }
+
+    /// How many replicas a host has that nobody knows.
+    pub(crate) fn unknown(&self, id: &HostId) -> usize {
+        lock(&self.hosts).get(id).map_or(0, |entry| entry.known.unknown)
     }
 
     /// How long the server has been up.

@@ -97,6 +97,8 @@ pub struct Placed {
     pub host: Option<HostId>,
     /// What each of the others said, by name.
     pub refusals: BTreeMap<String, Refusal>,
+    /// Whether it is one that the project is on already: hosts that it is not on could not have been chosen.
+    pub at_home: bool,
 }
 
 impl Placed {
@@ -131,7 +133,8 @@ pub fn place(world: &ProjectWorld, service: &Service, release: &Release, hosts: 
             best = Some((away, same, view.replicas, view));
         }
     }
-    Placed { host: best.map(|(.., view)| view.host.id.clone()), refusals }
+    let chosen = best.map(|(.., view)| view.host.id.clone());
+    Placed { at_home: chosen.as_ref().is_some_and(|id| at_home.contains(id)), host: chosen, refusals }
 }
 
 /// Why a host cannot take a replica of a release; `None`: it can.

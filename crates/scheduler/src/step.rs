@@ -77,6 +77,9 @@ pub struct Step {
     pub waits: BTreeMap<ServiceId, String>,
     /// When to look again, if nothing happens before.
     pub look_at: Option<UnixMillis>,
+    /// A host was sought for a replica, and none that the project is on already can take it: what is decided holds only
+    /// if all hosts were looked at.
+    pub looks_further: bool,
 }
 
 impl Step {
@@ -93,7 +96,8 @@ impl Step {
     }
 }
 
-/// Decides what happens next in a project.
+/// Decides what happens next in a project. `hosts` are at least those that it is on; when that is not enough the step
+/// [says so](Step::looks_further).
 pub fn step(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis) -> Step {
     let mut step = Step::default();
     let mut failed = settle::failures(world, hosts, now);
@@ -152,6 +156,7 @@ impl Look<'_> {
     /// Adds a replica, or says why that cannot be.
     fn add(&self, step: &mut Step, failed: &mut Failures, number: u32, release: &Release) {
         let placed = self.place(release);
+        step.looks_further |= !placed.at_home;
         match placed.host {
             Some(host_id) => step.changes.push(Change::Add {
                 service_id: self.service.id.clone(),

@@ -1,7 +1,7 @@
 //! Hosts and what runs on them. What is decided about a project is written in one transaction with whatever follows from
 //! it; what hosts report is written when it changes.
 //!
-//! Reading order: [`hosts`] and [`join`], [`links`] (tokens and sessions of hosts), [`projects`], [`deploy`], [`steps`],
+//! Reading order: [`hosts`] and [`join`], [`links`] (tokens and sessions of hosts), [`loads`] (what decisions read), [`projects`], [`deploy`], [`steps`],
 //! [`files`], [`host_logs`].
 
 pub mod deploy;
@@ -11,5 +11,6 @@ pub mod hosts;
 pub mod join;
 mod json;
 pub mod links;
+pub mod loads;
 pub mod projects;
 pub mod steps;

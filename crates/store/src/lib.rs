@@ -53,7 +53,7 @@ pub use hosting::files::NewFile;
 pub use hosting::hosts::{HostChange, HostRemoved, Unless};
 pub use hosting::join::{JoinAttempt, Joined, NewJoinToken};
 pub use hosting::links::{HostLink, HostSession};
-pub use hosting::projects::HostPorts;
+pub use hosting::loads::{HostLoad, HostPorts, HostRows};
 pub use hosting::steps::{ProjectWrite, Reported};
 pub use options::{OpenOptions, Purpose};
 pub use secrets::SealedSecret;

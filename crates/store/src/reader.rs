@@ -23,7 +23,7 @@ impl Reader {
         let conn = Connection::open_with_flags(path, flags)?;
         conn.busy_timeout(busy_timeout)?;
         conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -1024; PRAGMA temp_store = MEMORY;")?;
-        conn.set_prepared_statement_cache_capacity(32);
+        conn.set_prepared_statement_cache_capacity(64);
         Ok(Self { conn, epoch })
     }
 }

@@ -13,6 +13,7 @@ use store::{Expected, StoreError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::views::{Wanted, has_ports};
 use super::{Dirty, Services};
 use crate::clock;
 use crate::tasks::stopped;
@@ -77,9 +78,15 @@ impl Services {
 
     async fn step(&self, id: &ProjectId) -> Result<Moved, StoreError> {
         let Some(world) = self.store.project(id.as_str()).await? else { return Ok(Moved::Waits(None)) };
-        let hosts = self.host_views(Some(id)).await?;
-        let now = clock::now();
-        let step = scheduler::step(&world, &hosts, now);
+        let home = Wanted::at_home(&world, has_ports(&world));
+        let mut hosts = self.host_views(&home).await?;
+        let mut now = clock::now();
+        let mut step = scheduler::step(&world, &hosts, now);
+        if step.looks_further {
+            hosts = self.host_views(&home.everywhere()).await?;
+            now = clock::now();
+            step = scheduler::step(&world, &hosts, now);
+        }
         let services: Vec<_> = world.services.iter().map(|service| service.id.clone()).collect();
         self.remember_waits(&services, step.waits);
         if step.changes.is_empty() {

@@ -129,7 +129,8 @@ impl Services {
     /// What a deployment would do. Nothing is written.
     pub(crate) async fn plan(&self, project: &str, wish: &Wish) -> Result<Outline, DeployError> {
         let rows = self.store.project(project).await?;
-        let known = match &rows {
+        let has_files = !(wish.contents.is_empty() && wish.stored.is_empty());
+        let known = match rows.as_ref().filter(|_| has_files) {
             Some(rows) => self.store.files_of(rows.project.id.clone()).await?,
             None => Vec::new(),
         };
@@ -161,6 +162,29 @@ impl Services {
         if !plan.refusals.is_empty() {
             return Err(DeployError::Refused(plan.refusals));
         }
+        // Without anything to keep first, what was planned is what is written.
+        let is_known = plan.project.version > 0;
+        let outline = if is_known && wish.contents.is_empty() {
+            plan
+        } else {
+            self.kept(project, wish, author, entry).await?
+        };
+        if outline.is_nothing() {
+            return Ok((outline, None));
+        }
+        let deployment =
+            self.begin(&outline, Some(wish.source.clone()), author, &wish.message, entry).await?;
+        Ok((outline, Some(deployment)))
+    }
+
+    /// Keeps the files that came with a wish, in a project that is made for them if need be, and outlines it with those.
+    async fn kept(
+        &self,
+        project: &str,
+        wish: &Wish,
+        author: &str,
+        entry: &AuditEntry,
+    ) -> Result<Outline, DeployError> {
         let now = clock::now();
         let new_id = ProjectId::generate(unsigned(now), random()?);
         let id = self.store.reserve_project(new_id, project.to_owned(), now).await?;
@@ -176,13 +200,7 @@ impl Services {
         let known = self.store.files_of(id).await?;
         add_stored(wish, &known, &mut files)?;
         let rows = self.store.project(project).await?;
-        let outline = self.outline(rows, project, wish, &files).await?;
-        if outline.is_nothing() {
-            return Ok((outline, None));
-        }
-        let deployment =
-            self.begin(&outline, Some(wish.source.clone()), author, &wish.message, entry).await?;
-        Ok((outline, Some(deployment)))
+        self.outline(rows, project, wish, &files).await
     }
 
     /// Writes an outline as a deployment and has the controller begin.

@@ -7,32 +7,32 @@ use base64::engine::general_purpose::STANDARD;
 use host_proto::desired::RegistryAuth;
 use host_proto::id::{FileId, HostId};
 use host_proto::{DesiredState, Secret};
-use model::hosting::{FileKind, ProjectWorld};
+use model::hosting::{FileKind, ProjectWorld, RegistryCredential};
 use scheduler::{FileContent, HostWorld, desired_state};
 use sha2::{Digest, Sha256};
-use store::StoreError;
+use store::{HostRows, SealedSecret, StoreError};
 
 use super::{Services, files};
 
 impl Services {
-    /// The desired state of a host with its hashes; its generation is the caller's to set. `None`: there is no such host.
+    /// The desired state of a host; its generation is the caller's to set, and its hashes the session's, which compares by
+    /// them. `None`: there is no such host.
     pub(crate) async fn desired(&self, id: &HostId) -> Result<Option<DesiredState>, StoreError> {
-        let Some(host) = self.store.host(id.as_str()).await? else { return Ok(None) };
-        let projects = self.store.projects_on(id.clone()).await?;
+        let Some(HostRows { host, projects, registries }) = self.store.host_rows(id.clone()).await? else {
+            return Ok(None);
+        };
         let files = self.contents(id, &projects).await?;
-        let registries = self.credentials().await?;
+        let registries = self.credentials(registries);
         let epoch = self.epoch();
-        let mut state = desired_state(&HostWorld {
+        Ok(Some(desired_state(&HostWorld {
             host: &host,
             epoch: &epoch,
             generation: host.generation,
             projects: &projects,
             files: &files,
             registries: &registries,
-            unknown: self.live.look(id).unknown,
-        });
-        state.section_hashes = state.compute_hashes().map_err(|_| StoreError::Corrupt("desired state"))?;
-        Ok(Some(state))
+            unknown: self.live.unknown(id),
+        })))
     }
 
     /// The contents of the files that replicas on a host see.
@@ -73,9 +73,9 @@ impl Services {
         Ok(contents)
     }
 
-    async fn credentials(&self) -> Result<Vec<RegistryAuth>, StoreError> {
+    fn credentials(&self, sealed: Vec<(RegistryCredential, SealedSecret)>) -> Vec<RegistryAuth> {
         let mut all = Vec::new();
-        for (credential, sealed) in self.store.registries().await? {
+        for (credential, sealed) in sealed {
             let opened = self.sealer.open(&files::registry_sealed_as(&credential.registry), &sealed);
             match opened.map(|bytes| String::from_utf8_lossy(bytes.as_slice()).into_owned()) {
                 Ok(password) => all.push(RegistryAuth {
@@ -89,6 +89,6 @@ impl Services {
                 }
             }
         }
-        Ok(all)
+        all
     }
 }

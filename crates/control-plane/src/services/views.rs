@@ -1,28 +1,56 @@
-//! What decisions look at: stored rows and the hosts as they are now, as `scheduler` wants them.
+//! What decisions look at: stored rows and the hosts as they are now, as `scheduler` wants them. Most decisions are about
+//! the hosts that a project is on already, and only those are read then: a step must not cost more the more hosts there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use host_proto::id::ProjectId;
+use host_proto::id::{HostId, ProjectId};
+use model::hosting::ProjectWorld;
 use scheduler::{HostView, Presence};
 use store::StoreError;
 
 use super::Services;
 use crate::hosts::OFFLINE_AFTER;
 
+/// Which hosts, and what of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted<'a> {
+    /// Ports of other projects than this one are in the way.
+    pub(crate) project: &'a ProjectId,
+    /// These hosts; `None`: all.
+    pub(crate) among: Option<BTreeSet<HostId>>,
+    /// Whether ports matter.
+    pub(crate) ports: bool,
+}
+
+impl<'a> Wanted<'a> {
+    /// The hosts that a project is on.
+    pub(crate) fn at_home(world: &'a ProjectWorld, ports: bool) -> Self {
+        let among = Some(world.hosts().into_iter().cloned().collect());
+        Self { project: &world.project.id, among, ports }
+    }
+
+    /// All hosts instead.
+    pub(crate) fn everywhere(self) -> Self {
+        Self { among: None, ..self }
+    }
+}
+
 impl Services {
-    /// Every host, with what other projects have on it.
-    pub(crate) async fn host_views(&self, project: Option<&ProjectId>) -> Result<Vec<HostView>, StoreError> {
-        let hosts = self.store.hosts().await?;
-        let counts = self.store.replica_counts().await?;
-        let used = self.store.ports_in_use().await?;
-        let views = hosts.into_iter().map(|host| {
+    /// Hosts, with what other projects have on them.
+    pub(crate) async fn host_views(&self, wanted: &Wanted<'_>) -> Result<Vec<HostView>, StoreError> {
+        let among = wanted.among.as_ref().map(|ids| ids.iter().cloned().collect::<Vec<_>>());
+        if among.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(Vec::new());
+        }
+        let loads = self.store.host_loads(among, wanted.ports).await?;
+        let views = loads.into_iter().map(|load| {
             let mut ports = BTreeMap::new();
-            for other in used.iter().filter(|it| it.host_id == host.id && Some(&it.project_id) != project) {
+            for other in load.ports.iter().filter(|it| it.project_id != *wanted.project) {
                 for port in &other.spec.ports {
                     ports.insert((port.host, port.protocol.into()), other.service.clone());
                 }
             }
-            let live = self.live.look(&host.id);
+            let live = self.live.for_decisions(&load.host.id);
             HostView {
                 presence: match live.online {
                     true => Presence::Online,
@@ -30,14 +58,19 @@ impl Services {
                     false if self.live.uptime() < OFFLINE_AFTER => Presence::Awaited,
                     false => Presence::Gone,
                 },
-                replicas: counts.get(&host.id).copied().unwrap_or(0),
+                replicas: load.replicas,
                 ports,
                 foreign_ports: live.foreign_ports,
                 items: live.items,
                 routes: live.routes,
-                host,
+                host: load.host,
             }
         });
         Ok(views.collect())
     }
+}
+
+/// Whether any release of a project publishes ports.
+pub(crate) fn has_ports(world: &ProjectWorld) -> bool {
+    world.releases.values().any(|release| !release.spec.ports.is_empty())
 }

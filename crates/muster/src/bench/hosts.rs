@@ -41,6 +41,8 @@ const JOINING: usize = 16;
 const WARM_UP: usize = 32;
 const CALM: Duration = Duration::from_millis(1_200);
 const CALM_LIMIT: Duration = Duration::from_secs(20);
+/// A replica without a check is ready when it has run for three seconds; then its deployment is over.
+const SETTLE: Duration = Duration::from_secs(4);
 const KNOWN_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(5);
 /// Connections on which projects are deployed.
@@ -57,7 +59,7 @@ mod most {
     pub(super) const COMMITS: f64 = 10.0;
     /// Milliseconds of processor time to take in a host.
     pub(super) const JOIN_MS: f64 = 10.0;
-    /// Milliseconds of processor time for a deployment on one host, until the server knows that it runs.
+    /// Milliseconds of processor time for a deployment on one host, until it is over.
     pub(super) const DEPLOY_MS: f64 = 50.0;
     /// Seconds until all thousand know.
     pub(super) const PUSH_S: f64 = 10.0;
@@ -168,6 +170,8 @@ impl Bench {
         }
         wait_for("deployments", &self.seen.replicas, hosts as u64).await?;
         let took = begun.elapsed();
+        // The server is silent while it waits for the last replicas to have run long enough, and has more to do then.
+        sleep(SETTLE).await;
         self.rest().await?;
         let cpu = millis(self.process.cpu()?.saturating_sub(cpu)) / hosts as f64;
         let commits = self.commits.count()?.wrapping_sub(commits);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use host_proto::id::{FileId, ProjectId};
 use model::UnixMillis;
 use model::hosting::{FileKind, FileVersion, RegistryCredential};
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 use serde_json::json as value;
 
 use super::json;
@@ -186,21 +186,7 @@ impl Store {
 
     /// Every credential for a registry with its sealed password, by registry.
     pub async fn registries(&self) -> Result<Vec<(RegistryCredential, SealedSecret)>, StoreError> {
-        self.read(|reader| {
-            let sql = "SELECT registry, username, created_by, created_at, key_id, ciphertext FROM registry_credential
-                       ORDER BY registry";
-            let row = |row: &Row<'_>| {
-                let credential = RegistryCredential {
-                    registry: row.get(0)?,
-                    username: row.get(1)?,
-                    created_by: row.get(2)?,
-                    created_at: millis(row, 3)?,
-                };
-                Ok((credential, SealedSecret { key_id: row.get(4)?, ciphertext: row.get(5)? }))
-            };
-            json::rows(&mut reader.conn.prepare_cached(sql)?, [], row)
-        })
-        .await
+        self.read(|reader| registries(&reader.conn)).await
     }
 
     /// Removes the credential for a registry; whether it was there. Durable, with `entry` about it.
@@ -236,6 +222,21 @@ impl Store {
         })
         .await
     }
+}
+
+pub(super) fn registries(conn: &Connection) -> Result<Vec<(RegistryCredential, SealedSecret)>, StoreError> {
+    let sql = "SELECT registry, username, created_by, created_at, key_id, ciphertext FROM registry_credential
+               ORDER BY registry";
+    let row = |row: &Row<'_>| {
+        let credential = RegistryCredential {
+            registry: row.get(0)?,
+            username: row.get(1)?,
+            created_by: row.get(2)?,
+            created_at: millis(row, 3)?,
+        };
+        Ok((credential, SealedSecret { key_id: row.get(4)?, ciphertext: row.get(5)? }))
+    };
+    json::rows(&mut conn.prepare_cached(sql)?, [], row)
 }
 
 fn file(row: &Row<'_>) -> Result<FileVersion, StoreError> {

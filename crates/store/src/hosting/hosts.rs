@@ -17,7 +17,7 @@ use crate::value::{millis, optional_millis, signed, unsigned};
 use crate::version::Expected;
 use crate::writer::Durability;
 
-const COLUMNS: &str =
+pub(super) const COLUMNS: &str =
     "id, name, machine_id, instance_id, wg_public_key, mesh_ip, labels, facts, agent_version, mode,
     allowed_paths, adopting, generation, joined_at, last_seen, version";
 

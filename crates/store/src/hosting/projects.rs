@@ -15,19 +15,6 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::value::{millis, optional_millis, unsigned};
 
-/// A port that a service has on a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostPorts {
-    /// Where.
-    pub host_id: HostId,
-    /// Whose.
-    pub project_id: ProjectId,
-    /// The service as `project/service`.
-    pub service: String,
-    /// What it runs there.
-    pub spec: ServiceSpec,
-}
-
 impl Store {
     /// Every project, by name.
     pub async fn projects(&self) -> Result<Vec<Project>, StoreError> {
@@ -55,49 +42,7 @@ impl Store {
 
     /// Projects that have something on a host.
     pub async fn projects_on(&self, host: HostId) -> Result<Vec<ProjectWorld>, StoreError> {
-        self.read(move |reader| {
-            let sql = "SELECT project_id FROM replica WHERE host_id = ?1
-                       UNION SELECT project_id FROM network_place WHERE host_id = ?1
-                       UNION SELECT project_id FROM volume_place WHERE host_id = ?1";
-            let ids: Vec<String> =
-                json::rows(&mut reader.conn.prepare_cached(sql)?, [host.as_str()], |row| Ok(row.get(0)?))?;
-            let rows = ids.iter().map(|id| rows_of(&reader.conn, id));
-            Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
-        })
-        .await
-    }
-
-    /// How many replicas each host has.
-    pub async fn replica_counts(&self) -> Result<BTreeMap<HostId, usize>, StoreError> {
-        self.read(|reader| {
-            let sql = "SELECT host_id, count(*) FROM replica GROUP BY host_id";
-            let count = |row: &Row<'_>| {
-                let count = usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-                Ok((json::parsed(row, 0, "host id")?, count))
-            };
-            Ok(json::rows(&mut reader.conn.prepare_cached(sql)?, [], count)?.into_iter().collect())
-        })
-        .await
-    }
-
-    /// Releases with ports that have replicas on hosts.
-    pub async fn ports_in_use(&self) -> Result<Vec<HostPorts>, StoreError> {
-        self.read(|reader| {
-            let sql = "SELECT DISTINCT r.host_id, r.project_id, p.name || '/' || s.name, l.spec FROM replica r
-                       JOIN service s ON s.id = r.service_id JOIN project p ON p.id = r.project_id
-                       JOIN service_release l ON l.id = r.release_id
-                       WHERE r.phase IN ('starting', 'serving') AND json_extract(l.spec, '$.ports') IS NOT NULL";
-            let row = |row: &Row<'_>| {
-                Ok(HostPorts {
-                    host_id: json::parsed(row, 0, "host id")?,
-                    project_id: json::parsed(row, 1, "project id")?,
-                    service: row.get(2)?,
-                    spec: spec(row, 3)?,
-                })
-            };
-            json::rows(&mut reader.conn.prepare_cached(sql)?, [], row)
-        })
-        .await
+        self.read(move |reader| on_host(&reader.conn, &host)).await
     }
 
     /// Projects with a deployment that is not over, or with replicas that are not where they should be: what a server
@@ -169,6 +114,16 @@ const REPLICA: &str =
     "id, service_id, release_id, host_id, number, phase, phase_since, addresses, created_at, report,
     reported_since";
 
+pub(super) fn on_host(conn: &Connection, host: &HostId) -> Result<Vec<ProjectWorld>, StoreError> {
+    let sql = "SELECT project_id FROM replica WHERE host_id = ?1
+               UNION SELECT project_id FROM network_place WHERE host_id = ?1
+               UNION SELECT project_id FROM volume_place WHERE host_id = ?1";
+    let ids: Vec<String> =
+        json::rows(&mut conn.prepare_cached(sql)?, [host.as_str()], |row| Ok(row.get(0)?))?;
+    let rows = ids.iter().map(|id| rows_of(conn, id));
+    Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
 pub(super) fn rows_of(conn: &Connection, key: &str) -> Result<Option<ProjectWorld>, StoreError> {
     let sql =
         "SELECT id, name, networks, volumes, created_at, version FROM project WHERE id = ?1 OR name = ?1";
@@ -234,7 +189,7 @@ fn service(row: &Row<'_>) -> Result<Service, StoreError> {
     })
 }
 
-fn spec(row: &Row<'_>, column: usize) -> Result<ServiceSpec, StoreError> {
+pub(super) fn spec(row: &Row<'_>, column: usize) -> Result<ServiceSpec, StoreError> {
     let text: String = row.get(column)?;
     ServiceSpec::from_json(&text).map_err(|_| StoreError::Corrupt("release"))
 }

@@ -158,3 +158,28 @@ async fn a_session_leaves_its_secret_and_what_the_host_said() {
     assert_eq!((link.boot_id.as_str(), link.ratchet.newest.as_deref()), ("b1", Some("s2")));
     assert_eq!((link.host.facts.hostname.as_str(), link.host.last_seen), ("h", Some(UnixMillis(77))));
 }
+
+#[tokio::test]
+async fn a_decision_reads_the_hosts_that_it_names_and_no_other() {
+    let world = open().await;
+    for (text, number) in [("one", 1), ("two", 2)] {
+        token(&world.store, text).await;
+        let joined = world.store.join(attempt(text, text, number), entry()).await.unwrap();
+        assert!(matches!(joined, Joined::Host { again: false, .. }), "{joined:?}");
+    }
+    let cases = [
+        (None, vec![id(1), id(2)]),
+        (Some(vec![id(2)]), vec![id(2)]),
+        (Some(vec![id(2), id(3)]), vec![id(2)]),
+        (Some(Vec::new()), Vec::new()),
+    ];
+    for (among, expected) in cases {
+        for ports in [false, true] {
+            let loads = world.store.host_loads(among.clone(), ports).await.unwrap();
+            let mut found: Vec<HostId> = loads.iter().map(|load| load.host.id.clone()).collect();
+            found.sort();
+            assert_eq!(found, expected, "{among:?}");
+            assert!(loads.iter().all(|load| load.replicas == 0 && load.ports.is_empty()));
+        }
+    }
+}

@@ -7,6 +7,7 @@ use store::StoreError;
 
 use super::{DeployError, Files, Services, Wish, files_of, in_order, new_project, new_release, new_service};
 use crate::clock;
+use crate::services::views::{Wanted, has_ports};
 
 /// What a deployment would do.
 #[derive(Debug, Clone)]
@@ -106,7 +107,6 @@ impl Services {
         let mut project = rows.project.clone();
         project.networks.clone_from(&wish.compose.networks);
         project.volumes.clone_from(&wish.compose.volumes);
-        let hosts = self.host_views(Some(&project.id)).await?;
         let world = ProjectWorld { project: project.clone(), ..rows };
         let mut planned = Vec::new();
         for wished in in_order(&wish.compose.services) {
@@ -121,14 +121,29 @@ impl Services {
         }
         let mut outline = Outline { project, planned, warnings: Vec::new(), refusals: Vec::new() };
         outline.warnings.extend(wish.compose.warnings.iter().map(ToString::to_string));
-        outline.place(&world, &hosts);
-        Ok(outline)
+        Ok(self.placed(outline, &world).await?)
+    }
+
+    /// An outline with the hosts that its services would run on. Others than those that the project is on are read only
+    /// when these are not enough.
+    pub(super) async fn placed(&self, outline: Outline, world: &ProjectWorld) -> Result<Outline, StoreError> {
+        let published = |it: &Planned| it.release.as_ref().is_some_and(|it| !it.spec.ports.is_empty());
+        let ports = has_ports(world) || outline.planned.iter().any(published);
+        let home = Wanted::at_home(world, ports);
+        let mut placed = outline.clone();
+        if placed.place(world, &self.host_views(&home).await?) {
+            return Ok(placed);
+        }
+        let mut placed = outline;
+        placed.place(world, &self.host_views(&home.everywhere()).await?);
+        Ok(placed)
     }
 }
 
 impl Outline {
-    /// Where each service would run, and why not.
-    pub(super) fn place(&mut self, world: &ProjectWorld, hosts: &[HostView]) {
+    /// Where each service would run, and why not; whether all of them are at home on these hosts.
+    fn place(&mut self, world: &ProjectWorld, hosts: &[HostView]) -> bool {
+        let mut at_home = true;
         let mut used = std::collections::BTreeSet::new();
         for planned in &mut self.planned {
             let here = world.replicas_of(&planned.service.id).filter(|it| it.stays());
@@ -138,6 +153,7 @@ impl Outline {
             let grows = planned.change != Change::Unchanged && planned.after() > 0;
             if let Some(release) = planned.release.as_ref().filter(|_| grows) {
                 let placed = place(world, &planned.service, release, hosts);
+                at_home &= placed.at_home;
                 match placed.host.as_ref().and_then(|id| hosts.iter().find(|view| view.host.id == *id)) {
                     Some(view) => drop(names.insert(view.host.name.clone())),
                     None => self.refusals.push(format!("{}: {}", planned.service.name, placed.why_not())),
@@ -153,6 +169,7 @@ impl Outline {
                 "the services would run on {names}: services on different hosts do not reach each other by name"
             ));
         }
+        at_home
     }
 }
 

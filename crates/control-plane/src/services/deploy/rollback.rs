@@ -167,7 +167,6 @@ impl Services {
     }
 
     async fn outlined(&self, world: ProjectWorld, planned: Vec<Planned>) -> Result<Outline, DeployError> {
-        let hosts = self.host_views(Some(&world.project.id)).await?;
         let project: Project = world.project.clone();
         let mut outline = Outline { project, planned, warnings: Vec::new(), refusals: Vec::new() };
         if let Some(deployment) = &world.deployment {
@@ -181,8 +180,7 @@ impl Services {
                 outline.project.name
             ));
         }
-        outline.place(&world, &hosts);
-        Ok(outline)
+        Ok(self.placed(outline, &world).await?)
     }
 }
 
