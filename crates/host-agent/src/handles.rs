@@ -7,7 +7,7 @@ use host_proto::desired::{DesiredState, SectionHashes};
 use host_proto::message::{DockerFacts, Intervals, Ping, Pong, ToServer};
 use host_proto::report::ReplicaReport;
 use reconcile::Actual;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// What the link is asked to do.
 #[derive(Debug)]
@@ -38,11 +38,14 @@ impl LinkHandle {
     }
 }
 
+/// Answered, or dropped, when a state is on the disk or cannot be.
+pub(crate) type Kept = oneshot::Receiver<()>;
+
 /// What the reconciling task is told.
 #[derive(Debug)]
 pub(crate) enum ToWorker {
-    /// A fresh state (STATE-5); it is in the cache already.
-    Apply { state: Box<DesiredState>, adopt: bool },
+    /// A fresh state (STATE-5), on its way into the cache.
+    Apply { state: Arc<DesiredState>, adopt: bool, kept: Kept },
     /// A connection stands; its first state comes yet.
     Online(Intervals),
     /// There is no connection.

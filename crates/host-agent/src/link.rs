@@ -9,13 +9,13 @@ use host_proto::agent::{self, Away, Event, Input, Output, WhichToken};
 use host_proto::message::{HelloAck, HostLogLevel, HostLogSource, Intervals, ToAgent};
 use host_proto::{Frame, Secret};
 use rustls::ClientConfig;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::cache::Cache;
 use crate::clock::{self, Clock};
 use crate::dial::Endpoint;
-use crate::handles::{LinkHandle, Snapshot, ToLink, ToWorker};
+use crate::handles::{Kept, LinkHandle, Snapshot, ToLink, ToWorker};
 use crate::hostlog::{About, HostLog};
 use crate::identity::{Identity, Joined};
 use crate::options::Options;
@@ -63,6 +63,8 @@ pub(crate) struct Link {
     parts: Parts,
     connection: Option<Connection>,
     connections: u64,
+    /// The last state on its way to the disk.
+    keeping: Option<JoinHandle<()>>,
     shown: WhichToken,
     happened: (mpsc::Sender<Happened>, mpsc::Receiver<Happened>),
     /// What was said last about being away: once is enough.
@@ -76,6 +78,7 @@ impl Link {
             parts,
             connection: None,
             connections: 0,
+            keeping: None,
             shown: WhichToken::Current,
             happened: mpsc::channel(64),
             said: None,
@@ -226,19 +229,36 @@ impl Link {
         written.map_err(|error| error.to_string())?.map_err(|error| chain(&error))
     }
 
-    /// Kept before it is applied: whatever happens then, the host knows what it was told last.
+    /// Kept while the worker looks at the host, and before it does anything: whatever happens then, the host knows what it
+    /// was told last.
     async fn apply(&mut self, state: Box<host_proto::DesiredState>, adopt: bool) {
-        let (cache, copy) = (self.parts.cache.clone(), state.clone());
-        let saved = tokio::task::spawn_blocking(move || cache.save(&copy, adopt)).await;
-        let saved = saved.map_err(|error| error.to_string()).and_then(|saved| saved.map_err(|e| chain(&e)));
-        if let Err(error) = saved {
-            self.complain(HostLogLevel::Warn, &format!("the desired state is not on the disk: {error}"));
-        }
+        let state: Arc<host_proto::DesiredState> = Arc::from(state);
         let secrets = [self.parts.joined.host_token.expose()];
         self.parts.log.know(&state, &secrets);
+        let kept = self.keep(state.clone(), adopt);
         tracing::info!(epoch = state.epoch, generation = state.generation, adopt, "a desired state came");
         self.parts.status.state(&state.epoch, state.generation);
-        self.tell_worker(ToWorker::Apply { state, adopt }).await;
+        self.tell_worker(ToWorker::Apply { state, adopt, kept }).await;
+    }
+
+    /// Writes a state to the cache, after the one before.
+    fn keep(&mut self, state: Arc<host_proto::DesiredState>, adopt: bool) -> Kept {
+        let (cache, log, before) = (self.parts.cache.clone(), self.parts.log.clone(), self.keeping.take());
+        let (done, kept) = oneshot::channel();
+        self.keeping = Some(tokio::spawn(async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            let saved = tokio::task::spawn_blocking(move || cache.save(&state, adopt)).await;
+            let saved =
+                saved.map_err(|error| error.to_string()).and_then(|saved| saved.map_err(|e| chain(&e)));
+            if let Err(error) = saved {
+                let text = format!("the desired state is not on the disk: {error}");
+                complain(&log, HostLogLevel::Warn, &text);
+            }
+            let _ = done.send(());
+        }));
+        kept
     }
 
     fn request(&self, frame: Frame<ToAgent>) {
@@ -314,12 +334,16 @@ impl Link {
     }
 
     fn complain(&self, level: HostLogLevel, text: &str) {
-        match level {
-            HostLogLevel::Error => tracing::error!("{text}"),
-            _ => tracing::warn!("{text}"),
-        }
-        self.parts.log.push(level, HostLogSource::Agent, About::default(), text);
+        complain(&self.parts.log, level, text);
     }
+}
+
+fn complain(log: &HostLog, level: HostLogLevel, text: &str) {
+    match level {
+        HostLogLevel::Error => tracing::error!("{text}"),
+        _ => tracing::warn!("{text}"),
+    }
+    log.push(level, HostLogSource::Agent, About::default(), text);
 }
 
 /// An error with its causes.

@@ -67,14 +67,6 @@ impl Net {
                 self.warn(&format!("our table of the firewall {what} by somebody; it is in place again"));
             }
         }
-        let missing = self.nft.docker_firewall().await.is_ok_and(|found| found == DockerFirewall::Missing);
-        if missing && self.selftest.docker_firewall_ok {
-            self.warn(
-                "docker_firewall_missing: the engine's own rules are gone, containers have no way out; a restart of the \
-                 engine brings them back",
-            );
-        }
-        self.selftest.docker_firewall_ok = !missing;
         let result = |refused: firewall::Refused| ItemResult {
             section: Section::Firewall,
             name: refused.id.clone(),
@@ -85,6 +77,18 @@ impl Net {
             retry_in_ms: None,
         };
         Ok(refused.into_iter().map(result).collect())
+    }
+
+    /// Whether the engine's own rules are there. Nothing waits for the answer.
+    pub(crate) async fn look_at_docker(&mut self) {
+        let missing = self.nft.docker_firewall().await.is_ok_and(|found| found == DockerFirewall::Missing);
+        if missing && self.selftest.docker_firewall_ok {
+            self.warn(
+                "docker_firewall_missing: the engine's own rules are gone, containers have no way out; a restart of the \
+                 engine brings them back",
+            );
+        }
+        self.selftest.docker_firewall_ok = !missing;
     }
 
     /// Has netd serve the names and ports of a state, and tells what it cannot. Asks it only how it stands when it has

@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::clock::Clock;
-use crate::handles::{LinkHandle, Snapshot, ToLink, ToWorker};
+use crate::handles::{Kept, LinkHandle, Snapshot, ToLink, ToWorker};
 use crate::hostlog::{About, HostLog};
 use crate::images::Images;
 use crate::net::Net;
@@ -66,6 +66,8 @@ struct Wanted {
 pub(crate) struct Worker {
     parts: Parts,
     wanted: Option<Wanted>,
+    /// There while the wanted state is not on the disk.
+    kept: Option<Kept>,
     memory: Memory,
     crashes: CrashWatch,
     reporter: Reporter,
@@ -96,6 +98,8 @@ struct Running {
     actual: Arc<Actual>,
     phase: usize,
     began: Moment,
+    /// What became of the firewall, until that is looked at.
+    firewall: Result<Vec<ItemResult>, String>,
     firewall_error: Option<String>,
     net_items: Vec<ItemResult>,
     changed: bool,
@@ -128,6 +132,7 @@ impl Worker {
         Self {
             parts,
             wanted,
+            kept: None,
             memory: Memory::new(seed),
             crashes: CrashWatch::default(),
             reporter: Reporter::default(),
@@ -166,6 +171,10 @@ impl Worker {
                 },
                 Some(hint) = hinted.recv() => self.hinted(hint),
                 Some(done) = self.steps.join_next() => self.ended(done).await,
+                () = until_kept(&mut self.kept) => {
+                    self.kept = None;
+                    self.advance().await;
+                }
                 Ok(()) = health.changed() => self.due = true,
                 () = tokio::time::sleep_until(wake) => self.due = true,
             }
@@ -181,21 +190,7 @@ impl Worker {
 
     fn told(&mut self, message: ToWorker) {
         match message {
-            ToWorker::Apply { state, adopt } => {
-                let log = format!(
-                    "state {} of {} replicas is to be applied",
-                    state.generation,
-                    state.replicas.len()
-                );
-                tracing::debug!("{log}");
-                self.wanted = Some(Wanted { state: Arc::from(state), adopt, fresh: true });
-                self.since = self.parts.clock.now();
-                self.restless = 0;
-                // What failed under the last state may work under this one.
-                self.memory.retry_now();
-                self.look.lists = true;
-                self.due = true;
-            }
+            ToWorker::Apply { state, adopt, kept } => self.wants(Wanted { state, adopt, fresh: true }, kept),
             ToWorker::Online(intervals) => self.went_online(intervals),
             ToWorker::Offline => {
                 self.online = false;
@@ -205,6 +200,23 @@ impl Worker {
             }
             ToWorker::Probe(ping) => self.answer(ping),
         }
+    }
+
+    fn wants(&mut self, wanted: Wanted, kept: Kept) {
+        let state = &wanted.state;
+        tracing::debug!("state {} of {} replicas is to be applied", state.generation, state.replicas.len());
+        // Other networks or volumes are compared with what is there; else events say when that changes.
+        let same = |before: &Wanted| {
+            before.fresh && before.state.networks == state.networks && before.state.volumes == state.volumes
+        };
+        self.look.lists |= !self.wanted.as_ref().is_some_and(same);
+        self.wanted = Some(wanted);
+        self.kept = Some(kept);
+        self.since = self.parts.clock.now();
+        self.restless = 0;
+        // What failed under the last state may work under this one.
+        self.memory.retry_now();
+        self.due = true;
     }
 
     fn went_online(&mut self, intervals: Intervals) {
@@ -249,7 +261,8 @@ impl Worker {
             self.parts.images.pulled(image);
         }
         let is_network = matches!(done.item, Item::Network(_) | Item::Volume(_));
-        self.look.lists |= is_network;
+        // What failed may have missed a network or volume that was taken away a moment ago.
+        self.look.lists |= is_network || !succeeded;
         self.memory.end(self.parts.clock.now(), &done.item, done.result);
         match &mut self.run {
             Some(running) => {
@@ -295,6 +308,16 @@ impl Worker {
 
     fn phase(running: &Running) -> Option<Phase> {
         Phase::ALL.get(running.phase).copied()
+    }
+}
+
+/// Waits for a state to be on the disk; for ever when it is.
+async fn until_kept(kept: &mut Option<Kept>) {
+    match kept {
+        Some(kept) => {
+            let _ = kept.await;
+        }
+        None => std::future::pending().await,
     }
 }
 

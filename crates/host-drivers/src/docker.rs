@@ -16,7 +16,9 @@ mod spec;
 mod status;
 mod trouble;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use bollard::Docker;
 use host_proto::id::HostId;
@@ -47,11 +49,12 @@ pub struct FilePlaces {
 }
 
 /// A connected engine.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Engine {
     docker: Docker,
     api: ApiVersion,
     options: EngineOptions,
+    images: Mutex<BTreeMap<String, String>>,
 }
 
 impl Engine {
@@ -63,5 +66,14 @@ impl Engine {
     /// Whose objects are ours.
     pub const fn host(&self) -> &HostId {
         &self.options.host
+    }
+
+    /// The images that the last look found, by the name that a state gives them, with what this engine knows each by.
+    fn remember_images(&self, found: BTreeMap<String, String>) {
+        *self.images.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+
+    fn remembered_image(&self, name: &str) -> Option<String> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 }

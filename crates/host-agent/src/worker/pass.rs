@@ -33,7 +33,12 @@ impl Worker {
         let mut look = std::mem::take(&mut self.look);
         look.lists |= self.passes % LISTS_EVERY == 1;
         let state = self.wanted.as_ref().map(|wanted| wanted.state.clone());
-        let mut actual = self.observe(state.as_ref(), look).await;
+        // The firewall follows from the state alone, so it need not wait for the look.
+        let (mut actual, firewall) = tokio::join!(
+            self.parts.engines.observe(state.as_ref(), &look),
+            self.parts.net.firewall(state.as_deref()),
+        );
+        self.take_in(&actual, look);
         let now = self.parts.clock.now();
         self.crashes.observe(now, &actual);
         self.ask_replicas(state.as_deref(), &actual).await;
@@ -52,6 +57,7 @@ impl Worker {
             actual: Arc::new(actual),
             phase: 0,
             began,
+            firewall,
             firewall_error: None,
             net_items: Vec::new(),
             changed,
@@ -60,8 +66,8 @@ impl Worker {
         self.advance().await;
     }
 
-    async fn observe(&mut self, state: Option<&Arc<DesiredState>>, look: Look) -> Actual {
-        let actual = self.parts.engines.observe(state, &look).await;
+    /// Whether the engine answered, and what to do when it did not.
+    fn take_in(&mut self, actual: &Actual, look: Look) {
         match &actual.containers {
             Seen::Unknown(reason) => {
                 if !std::mem::replace(&mut self.engine_down, true) {
@@ -77,7 +83,6 @@ impl Worker {
                 }
             }
         }
-        actual
     }
 
     /// Those replicas whose check is the host's are asked by a task of its own.
@@ -100,8 +105,11 @@ impl Worker {
         plan(&wanted.state, actual, &allowed, &self.memory, self.parts.clock.now())
     }
 
-    /// Begins what can begin, and goes from phase to phase (STATE-2).
+    /// Begins what can begin, and goes from phase to phase (STATE-2). Nothing before the state is on the disk (STATE-3).
     pub(super) async fn advance(&mut self) {
+        if self.kept.is_some() {
+            return;
+        }
         loop {
             let Some(running) = &mut self.run else { return };
             let Some(phase) = Self::phase(running) else { return self.finish() };
@@ -116,19 +124,20 @@ impl Worker {
             }
             running.phase += 1;
             match phase {
-                Phase::Networks => self.firewall().await,
-                Phase::Replicas => self.serve().await,
+                Phase::Networks => self.firewall(),
+                Phase::Replicas => {
+                    self.serve().await;
+                    self.parts.net.look_at_docker().await;
+                }
                 Phase::Volumes | Phase::Files | Phase::Cleanup => {}
             }
         }
     }
 
     /// R34: before anything is attached. Without it nothing goes on: a container would stand open.
-    async fn firewall(&mut self) {
-        let state = self.wanted.as_ref().map(|wanted| wanted.state.clone());
-        let result = self.parts.net.firewall(state.as_deref()).await;
+    fn firewall(&mut self) {
         let Some(running) = &mut self.run else { return };
-        match result {
+        match std::mem::replace(&mut running.firewall, Ok(Vec::new())) {
             Ok(items) => running.net_items.extend(items),
             Err(error) => {
                 running.phase = Phase::ALL.len();

@@ -40,13 +40,13 @@ async fn state_3_the_secret_and_the_state_are_on_the_disk_and_shown_after_a_rest
     until("the secret", || world.on_disk().session_secret == Some(Secret::new("secret-1"))).await;
     server.desired(7).await;
     let applied = server.hears("the result", |frame| match &frame.body {
-        ToServer::StateApplied(applied) => Some(applied.clone()),
+        ToServer::StateApplied(applied) => Some((applied.clone(), options.cache().exists())),
         _ => None,
     });
-    let applied = applied.await;
+    let (applied, kept) = applied.await;
     assert_eq!((applied.generation, applied.result), (7, Outcome::Failed), "no engine answers");
+    assert!(kept, "it was worked on before it was on the disk");
     agent.stop().await;
-    assert!(options.cache().exists());
 
     let agent = Agent::start(options);
     let again = Conversation::begin(&world).await;

@@ -12,6 +12,7 @@ use bollard::query_parameters::{
 use host_proto::DesiredState;
 use host_proto::desired::{Network, ReplicaSpec, Volume};
 use host_proto::id::ReplicaId;
+use reconcile::images::pull_name;
 use reconcile::{Action, Trouble};
 
 use super::spec::{self, Request};
@@ -97,9 +98,13 @@ impl Engine {
     /// must not be started by anybody.
     async fn create_container(&self, desired: &DesiredState, id: &ReplicaId) -> Result<(), Trouble> {
         let spec = replica(desired, id)?;
-        let image = self.find_image(&spec.image).await.ok_or_else(|| {
-            super::trouble::retry(format!("the image {} is not here", spec.image.reference))
-        })?;
+        let image = match self.remembered_image(&pull_name(&spec.image)) {
+            Some(image) => image,
+            // It was pulled since the last look.
+            None => self.find_image(&spec.image).await.ok_or_else(|| {
+                super::trouble::retry(format!("the image {} is not here", spec.image.reference))
+            })?,
+        };
         let Request { body, more } =
             spec::request(&self.options, self.api, desired, spec, image).map_err(refused)?;
         let options =

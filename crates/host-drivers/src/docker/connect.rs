@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bollard::{API_DEFAULT_VERSION, BollardRequest, Docker};
@@ -99,7 +100,7 @@ impl Engine {
             .and_then(|oldest| ApiVersion::settle(oldest, newest.parse()?))
             .map_err(|text| Trouble { text, kind: TroubleKind::Refused })?;
         let docker = docker.with_request_modifier(move |request| versioned(request, api));
-        Ok(Self { docker, api, options })
+        Ok(Self { docker, api, options, images: Mutex::default() })
     }
 
     /// Asks the engine about itself.

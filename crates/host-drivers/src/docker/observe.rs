@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bollard::query_parameters::{ListContainersOptions, ListNetworksOptions, ListVolumesOptions};
+use futures_util::StreamExt as _;
 use host_proto::DesiredState;
-use host_proto::desired::{DesiredRun, ReplicaSpec};
+use host_proto::desired::{DesiredRun, Image, ReplicaSpec};
+use host_proto::id::ReplicaId;
 use host_proto::report::HealthState;
 use reconcile::images::pull_name;
 use reconcile::{Actual, Container, ContainerState, Details, Listed, Seen, Trouble};
@@ -17,6 +19,8 @@ use super::{Engine, labels, list};
 
 /// For a list; an engine under load answers late, and late is better than not.
 const LIMIT: Duration = Duration::from_secs(30);
+/// Images that are looked for at the same time.
+const AT_A_TIME: usize = 8;
 /// Containers that are looked at only to know since when they run, in one pass.
 const IDLE_LOOKS: usize = 16;
 
@@ -37,15 +41,19 @@ pub struct Observer {
     networks: Option<Listed>,
     volumes: Option<Listed>,
     looks: HashMap<String, (Key, Details)>,
+    /// The containers that the last look found.
+    made: Option<Made>,
 }
 
 /// When this is as it was, a closer look shows nothing new.
 type Key = (ContainerState, HealthState);
+/// Of which replicas there are containers, by what they were made from.
+type Made = BTreeMap<ReplicaId, (String, ContainerState)>;
 
 impl Observer {
     /// Knows nothing yet.
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, networks: None, volumes: None, looks: HashMap::new() }
+        Self { engine, networks: None, volumes: None, looks: HashMap::new(), made: None }
     }
 
     /// Networks and volumes are listed again at the next look: one was made or removed.
@@ -55,45 +63,52 @@ impl Observer {
     }
 
     /// Looks. Errors make parts of the answer unknown (R29). Files are not the engine's: they are unknown here.
+    ///
+    /// What is to be asked is asked at once. Whose image is missed is known for sure only when the containers are listed;
+    /// the last list is right about nearly all of them, so those are looked for meanwhile.
     pub async fn observe(&mut self, desired: Option<&DesiredState>, look: &Look) -> Actual {
         if look.lists {
             self.forget_lists();
         }
-        let containers = match self.containers(&look.suspects).await {
+        let engine = Arc::clone(&self.engine);
+        let missed = desired.zip(self.made.as_ref()).map(|(desired, made)| missed(desired, made));
+        let guessed: BTreeSet<String> = missed.iter().flat_map(BTreeMap::keys).cloned().collect();
+        let (containers, networks, volumes, mut found) = tokio::join!(
+            containers(&engine),
+            networks(&engine, self.networks.take()),
+            volumes(&engine, self.volumes.take()),
+            find(&engine, missed.unwrap_or_default()),
+        );
+        // When the one list that is always asked for fails, nothing else is worth believing.
+        let mut containers = match containers {
             Ok(containers) => containers,
-            // When the one list that is always asked for fails, nothing else is worth asking.
-            Err(trouble) => return Actual::unknown(&trouble.text),
+            Err(trouble) => {
+                self.made = None;
+                return Actual::unknown(&trouble.text);
+            }
         };
-        let images = match desired {
-            Some(desired) => self.images(desired, &containers).await,
-            None => BTreeSet::new(),
-        };
+        self.networks = networks.as_ref().ok().cloned();
+        self.volumes = volumes.as_ref().ok().cloned();
+        let made = made(&containers);
+        let missed = desired.map(|desired| missed_but(desired, &made, &guessed)).unwrap_or_default();
+        let ((), rest) =
+            tokio::join!(self.look_closely(&mut containers, &look.suspects), find(&engine, missed));
+        self.made = Some(made);
+        found.extend(rest);
+        let images = found.keys().cloned().collect();
+        self.engine.remember_images(found);
         Actual {
-            networks: seen(self.networks().await),
-            volumes: seen(self.volumes().await),
+            networks: seen(networks),
+            volumes: seen(volumes),
             containers: Seen::Known(containers),
             images,
             files: Seen::Unknown("not looked at".to_owned()),
         }
     }
 
-    async fn containers(&mut self, suspects: &BTreeSet<String>) -> Result<Vec<Container>, Trouble> {
-        let ours = format!("{}={}", labels::HOST, self.engine.host());
-        let filters = HashMap::from([("label".to_owned(), vec![ours])]);
-        let options = ListContainersOptions { all: true, filters: Some(filters), ..Default::default() };
-        let found =
-            within(LIMIT, "list containers", self.engine.docker.list_containers(Some(options))).await?;
-        let places = &self.engine.options.files;
-        let mut containers: Vec<Container> =
-            found.into_iter().filter_map(|summary| list::container(places, summary)).collect();
-        containers.sort_by(|one, other| one.id.cmp(&other.id));
+    async fn look_closely(&mut self, containers: &mut [Container], suspects: &BTreeSet<String>) {
         let there: BTreeSet<&str> = containers.iter().map(|container| container.id.as_str()).collect();
         self.looks.retain(|id, _| there.contains(id.as_str()));
-        self.look_closely(&mut containers, suspects).await;
-        Ok(containers)
-    }
-
-    async fn look_closely(&mut self, containers: &mut [Container], suspects: &BTreeSet<String>) {
         let mut idle = 0;
         for container in containers {
             let key = (container.state, container.health);
@@ -122,53 +137,70 @@ impl Observer {
             }
         }
     }
+}
 
-    async fn networks(&mut self) -> Result<Listed, Trouble> {
-        if let Some(known) = &self.networks {
-            return Ok(known.clone());
-        }
-        let call = self.engine.docker.list_networks(None::<ListNetworksOptions>);
-        let found = within(LIMIT, "list networks", call).await?;
-        let named = found.into_iter().filter_map(|one| Some((one.name?, one.labels.unwrap_or_default())));
-        let listed = list::listed(self.engine.host(), labels::NETWORK, named);
-        self.networks = Some(listed.clone());
-        Ok(listed)
-    }
+async fn containers(engine: &Engine) -> Result<Vec<Container>, Trouble> {
+    let ours = format!("{}={}", labels::HOST, engine.host());
+    let filters = HashMap::from([("label".to_owned(), vec![ours])]);
+    let options = ListContainersOptions { all: true, filters: Some(filters), ..Default::default() };
+    let found = within(LIMIT, "list containers", engine.docker.list_containers(Some(options))).await?;
+    let places = &engine.options.files;
+    let mut containers: Vec<Container> =
+        found.into_iter().filter_map(|summary| list::container(places, summary)).collect();
+    containers.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(containers)
+}
 
-    async fn volumes(&mut self) -> Result<Listed, Trouble> {
-        if let Some(known) = &self.volumes {
-            return Ok(known.clone());
-        }
-        let call = self.engine.docker.list_volumes(None::<ListVolumesOptions>);
-        let found = within(LIMIT, "list volumes", call).await?.volumes.unwrap_or_default();
-        let named = found.into_iter().map(|one| (one.name, one.labels));
-        let listed = list::listed(self.engine.host(), labels::VOLUME, named);
-        self.volumes = Some(listed.clone());
-        Ok(listed)
+/// The networks that are known, or a list of them.
+async fn networks(engine: &Engine, known: Option<Listed>) -> Result<Listed, Trouble> {
+    if let Some(known) = known {
+        return Ok(known);
     }
+    let call = engine.docker.list_networks(None::<ListNetworksOptions>);
+    let found = within(LIMIT, "list networks", call).await?;
+    let named = found.into_iter().filter_map(|one| Some((one.name?, one.labels.unwrap_or_default())));
+    Ok(list::listed(engine.host(), labels::NETWORK, named))
+}
 
-    /// Looks for the images of those replicas that have no container yet: nobody else needs one.
-    async fn images(&self, desired: &DesiredState, containers: &[Container]) -> BTreeSet<String> {
-        let made: BTreeMap<_, _> =
-            containers.iter().map(|one| (&one.replica_id, (one.spec_hash.as_str(), one.state))).collect();
-        let lacks = |spec: &&ReplicaSpec| {
-            let made = made.get(&spec.replica_id);
-            let right =
-                made.is_some_and(|(hash, state)| *hash == spec.spec_hash && *state != ContainerState::Dead);
-            !right && matches!(spec.desired, DesiredRun::Running | DesiredRun::Stopped)
-        };
-        let mut wanted = BTreeMap::new();
-        for spec in desired.replicas.iter().filter(lacks) {
-            wanted.insert(pull_name(&spec.image), &spec.image);
-        }
-        let mut there = BTreeSet::new();
-        for (name, image) in wanted {
-            if self.engine.find_image(image).await.is_some() {
-                there.insert(name);
-            }
-        }
-        there
+/// The volumes that are known, or a list of them.
+async fn volumes(engine: &Engine, known: Option<Listed>) -> Result<Listed, Trouble> {
+    if let Some(known) = known {
+        return Ok(known);
     }
+    let call = engine.docker.list_volumes(None::<ListVolumesOptions>);
+    let found = within(LIMIT, "list volumes", call).await?.volumes.unwrap_or_default();
+    let named = found.into_iter().map(|one| (one.name, one.labels));
+    Ok(list::listed(engine.host(), labels::VOLUME, named))
+}
+
+fn made(containers: &[Container]) -> Made {
+    containers.iter().map(|one| (one.replica_id.clone(), (one.spec_hash.clone(), one.state))).collect()
+}
+
+/// The images of those replicas that have no container yet, by name: nobody else needs one.
+fn missed(desired: &DesiredState, made: &Made) -> BTreeMap<String, Image> {
+    missed_but(desired, made, &BTreeSet::new())
+}
+
+fn missed_but(desired: &DesiredState, made: &Made, known: &BTreeSet<String>) -> BTreeMap<String, Image> {
+    let lacks = |spec: &&ReplicaSpec| {
+        let made = made.get(&spec.replica_id);
+        let right =
+            made.is_some_and(|(hash, state)| *hash == spec.spec_hash && *state != ContainerState::Dead);
+        !right && matches!(spec.desired, DesiredRun::Running | DesiredRun::Stopped)
+    };
+    let lacking = desired.replicas.iter().filter(lacks).map(|spec| (pull_name(&spec.image), &spec.image));
+    lacking.filter(|(name, _)| !known.contains(name)).map(|(name, image)| (name, image.clone())).collect()
+}
+
+/// Which of these images are there, and what the engine knows each by.
+async fn find(engine: &Engine, wanted: BTreeMap<String, Image>) -> BTreeMap<String, String> {
+    let looks = wanted.into_iter().map(|(name, image)| async move {
+        let found = engine.find_image(&image).await?;
+        Some((name, found))
+    });
+    let found: Vec<Option<_>> = futures_util::stream::iter(looks).buffer_unordered(AT_A_TIME).collect().await;
+    found.into_iter().flatten().collect()
 }
 
 fn seen<T>(answer: Result<T, Trouble>) -> Seen<T> {

@@ -13,6 +13,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::UnixListener;
+use tokio::sync::Barrier;
 
 /// What is said to a request.
 #[derive(Debug, Clone)]
@@ -36,6 +37,7 @@ struct Shared {
     answers: Mutex<BTreeMap<String, Answer>>,
     asked: Mutex<Vec<String>>,
     silent: AtomicUsize,
+    together: Mutex<Option<Arc<Barrier>>>,
 }
 
 /// The engine; it ends with its test.
@@ -71,6 +73,11 @@ impl Fake {
         self.shared.asked.lock().unwrap().clear();
     }
 
+    /// From now on nothing is answered before so many requests wait for it.
+    pub(crate) fn together(&self, count: usize) {
+        *self.shared.together.lock().unwrap() = Some(Arc::new(Barrier::new(count)));
+    }
+
     /// How many requests were met with silence.
     pub(crate) fn silent(&self) -> usize {
         self.shared.silent.load(Ordering::SeqCst)
@@ -94,6 +101,10 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
     let auth = request.headers().get("X-Registry-Auth").and_then(|value| value.to_str().ok());
     let auth = auth.map(|value| format!(" auth={value}")).unwrap_or_default();
     shared.asked.lock().unwrap().push(format!("{method} {path}{auth}"));
+    let together = shared.together.lock().unwrap().clone();
+    if let Some(barrier) = together {
+        barrier.wait().await;
+    }
     let wanted = format!("{method} {}", request.uri().path());
     let found = shared
         .answers

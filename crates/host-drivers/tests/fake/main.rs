@@ -141,6 +141,68 @@ async fn state_11_a_pass_over_what_is_as_it_should_be_asks_for_one_list_and_noth
     assert!(plan.is_satisfied(), "{plan}");
 }
 
+/// An engine and an observer that have seen one replica, and a state with a second one, of another image.
+async fn one_more() -> (Fake, Arc<Engine>, Observer, DesiredState) {
+    let fake = healthy(vec![summary(1, "running", "Up 1 minute")]);
+    fake.on("GET /v1.41/images/*/json", Answer::json(200, &json!({"Id": "sha256:2"})));
+    fake.on("POST /v1.41/containers/create", Answer::json(201, &json!({"Id": "c2", "Warnings": []})));
+    let engine = connect(&fake).await.unwrap();
+    let mut observer = Observer::new(Arc::clone(&engine));
+    observer.observe(Some(&state(1)), &Look { lists: true, ..Look::default() }).await;
+    fake.forget();
+    let mut desired = state(2);
+    desired.replicas[1].image.reference = "nginx:2".to_owned();
+    (fake, engine, observer, desired)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_replica_costs_one_list_and_one_look_at_its_image() {
+    let (fake, engine, mut observer, desired) = one_more().await;
+    let seen = observer.observe(Some(&desired), &Look::default()).await;
+    assert_eq!(seen.images, BTreeSet::from(["nginx:2".to_owned()]));
+    let create = Action::CreateContainer {
+        replica: desired.replicas[1].replica_id.clone(),
+        name: desired.replicas[1].name.clone(),
+    };
+    engine.apply(&create, &desired).await.unwrap();
+    let asked: Vec<String> =
+        fake.asked().iter().filter_map(|line| line.split('?').next().map(str::to_owned)).collect();
+    let (mut looks, last) = (asked[..2].to_vec(), &asked[2..]);
+    looks.sort_unstable();
+    assert_eq!(looks, ["GET /v1.41/containers/json", "GET /v1.41/images/nginx:2/json"]);
+    assert_eq!(last, ["POST /v1.41/containers/create"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_went_after_the_look_is_an_error_that_is_tried_again_and_looked_for() {
+    let (fake, engine, mut observer, desired) = one_more().await;
+    observer.observe(Some(&desired), &Look::default()).await;
+    let gone = Answer::json(404, &json!({"message": "No such image: nginx:2"}));
+    fake.on("POST /v1.41/containers/create", gone.clone());
+    fake.on("GET /v1.41/images/*/json", gone);
+    let create = Action::CreateContainer {
+        replica: desired.replicas[1].replica_id.clone(),
+        name: desired.replicas[1].name.clone(),
+    };
+    let trouble = engine.apply(&create, &desired).await.unwrap_err();
+    assert_eq!(trouble.kind, TroubleKind::Retry, "{trouble}");
+    let seen = observer.observe(Some(&desired), &Look::default()).await;
+    assert!(seen.images.is_empty());
+    let plan = plan(&desired, &seen, &Allowed::of(&desired, true), &Memory::new(1), host_proto::Moment(0));
+    assert!(plan.to_string().contains("image nginx:2: pull"), "{plan}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_a_look_asks_is_asked_at_once() {
+    let (fake, _, mut observer, desired) = one_more().await;
+    fake.together(4);
+    let look = Look { lists: true, ..Look::default() };
+    let seen = tokio::time::timeout(Duration::from_secs(10), observer.observe(Some(&desired), &look));
+    let seen = seen.await.expect("one question waits for the answer to another");
+    assert!(seen.networks.known().is_some() && seen.images.contains("nginx:2"));
+    assert_eq!(fake.asked().len(), 4, "{:?}", fake.asked());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_of_an_engine_are_sorted_by_what_helps() {
     let fake = healthy(Vec::new());

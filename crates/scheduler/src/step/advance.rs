@@ -52,7 +52,9 @@ impl Look<'_> {
         if let Some(host) = self.gone(replica) {
             // What may never be there twice is moved by people only (OFF-2).
             let moves = self.order() == Order::StartFirst && release.spec.scale != Scale::Singleton;
-            if moves && self.place(release).host.is_some() {
+            let placed = moves.then(|| self.place(release));
+            step.looks_further |= placed.as_ref().is_some_and(|it| !it.at_home);
+            if placed.is_some_and(|it| it.host.is_some()) {
                 step.phase(replica, Phase::Removing);
             } else {
                 self.fail(step, failed, format!("the host {host} of replica {} is offline", replica.number));
