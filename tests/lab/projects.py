@@ -81,3 +81,25 @@ services:
     deploy: {{replicas: {replicas}}}
 {extra}
 """
+
+
+def kept(version="v1", project="kept", port=ADMIN_PORT, extra=""):
+    """The page with a volume: the old replica stops before the new one starts."""
+    return f"""\
+name: {project}
+services:
+  web:
+    image: lab/web:{version}
+    ports: ["{port}:80"]
+    volumes: ["data:/data"]
+    healthcheck:
+      test: [CMD-SHELL, "wget -q -O /dev/null http://127.0.0.1/healthz"]
+      interval: 1s
+      timeout: 2s
+      retries: 3
+      start_period: 1s
+    stop_grace_period: 2s
+{extra}
+volumes:
+  data: {{}}
+"""

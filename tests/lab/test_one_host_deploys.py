@@ -1,6 +1,9 @@
 """Deploys on one host: an update has no gap, and what cannot work is refused or taken back, with the reason, while the old
 release serves. A poller asks the page all the time and must never fail."""
 
+import calendar
+import time
+
 import plane as planes
 import projects
 from grounds import OneHost, on_each_engine
@@ -15,6 +18,12 @@ SOON = "    x-muster: {deadline: 8s}\n"
 def unready():
     lacking = planes.lacks(*NEEDS)
     return lacking and f"this muster has no command `{lacking}`"
+
+
+def seconds(text):
+    """An engine's time, since 1970."""
+    whole, _, rest = text.rstrip("Z").partition(".")
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{rest or 0}")
 
 
 def serving(world, engine="20"):
@@ -57,6 +66,34 @@ def test_r68_an_update_has_no_gap_and_leaves_nothing_of_the_old_release(world, e
 def test_state_10_a_missing_image_is_refused_and_the_old_release_serves(world, engine):
     ground, poller = serving(world, engine)
     refused(ground, poller, projects.page("none", extra=SOON), "lab/web:none")
+
+
+@on_each_engine
+def test_state_10_a_missing_image_stops_nothing_of_a_service_with_a_volume_either(world, engine):
+    ground = OneHost(world, engine)
+    ground.plane.deployed("page", projects.kept(project="page"))
+    wait_for("the page", lambda: ground.page(PORT) == "v1", 20)
+    poller = ground.poll(PORT)
+    refused(ground, poller, projects.kept("none", project="page", extra=SOON), "lab/web:none")
+
+
+def test_a_service_with_a_volume_has_its_next_container_made_before_the_old_one_stops(world):
+    ground = OneHost(world)
+    ground.plane.deployed("page", projects.kept(project="page"))
+    wait_for("the page", lambda: ground.page(PORT) == "v1", 20)
+    old = ground.one("page", "web")["Id"]
+    ground.plane.deployed("page", projects.kept("v2", project="page"))
+    wait_for("one container", lambda: len(ground.ours("page", running=False)) == 1, 20)
+    new = ground.one("page", "web")
+    equal(ground.page(PORT), "v2", "the page")
+    code, died = ground.host.run(
+        "docker", "events", "--since", "10m", "--until", "0s", "--filter", f"container={old}", "--filter", "event=die",
+        "--format", "{{.TimeNano}}", check=False)
+    check(code == 0, f"docker events: {died}")
+    died = int(died.split()[0]) / 1e9
+    check(seconds(new["Created"]) < died, "the old one stopped before the next was made")
+    check(died < seconds(new["State"]["StartedAt"]), "two ran at a time")
+    ground.foreign.untouched()
 
 
 @on_each_engine

@@ -117,7 +117,7 @@ fn attach(planner: &mut Planner<'_>, spec: &ReplicaSpec, container: &Container) 
     let begin = attachments(planner, spec, container);
     match begin {
         Ok(actions) if actions.is_empty() => {}
-        Ok(actions) => with_networks(planner, spec, actions),
+        Ok(actions) => with_networks(planner, spec, actions, Vec::new()),
         Err(why) => planner.hold(Item::Replica(spec.replica_id.clone()), title(spec), why),
     }
 }
@@ -125,20 +125,22 @@ fn attach(planner: &mut Planner<'_>, spec: &ReplicaSpec, container: &Container) 
 /// Starts a container that does not run. Allowed without a fresh state too (R28), never for a fenced replica (R85).
 fn start(planner: &mut Planner<'_>, spec: &ReplicaSpec, container: &Container, grouped: &Grouped<'_>) {
     let first = container.state == ContainerState::Created;
-    let begin =
-        make::may_start(planner, spec, grouped, first).and_then(|()| attachments(planner, spec, container));
+    let begin = make::may_start(planner, spec, grouped, first)
+        .and_then(|()| if first { make::turns(planner, spec, grouped) } else { Ok(Vec::new()) })
+        .and_then(|turns| Ok((turns, attachments(planner, spec, container)?)));
     match begin {
         Err(why) => planner.hold(Item::Replica(spec.replica_id.clone()), title(spec), why),
-        Ok(mut actions) => {
+        Ok((turns, mut actions)) => {
             actions.push(Action::Start { container: container.id.clone() });
-            with_networks(planner, spec, actions);
+            with_networks(planner, spec, actions, turns);
         }
     }
 }
 
-fn with_networks(planner: &mut Planner<'_>, spec: &ReplicaSpec, actions: Vec<Action>) {
+/// Actions on a container that need its networks and what else it stands on, and these first.
+fn with_networks(planner: &mut Planner<'_>, spec: &ReplicaSpec, actions: Vec<Action>, first: Vec<Item>) {
     let item = Item::Replica(spec.replica_id.clone());
-    match planner.needs(sources(spec)) {
+    match planner.needs(sources(spec).into_iter().chain(first)) {
         Err(why) => planner.hold(item, title(spec), why),
         Ok(needs) => {
             planner.step(Step { item, title: title(spec), phase: Phase::Replicas, needs, actions });

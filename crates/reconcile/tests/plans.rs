@@ -358,6 +358,36 @@ fn a_singleton_starts_only_when_the_one_before_it_is_gone() {
 }
 
 #[test]
+fn the_next_singleton_is_made_beside_the_one_before_and_started_when_that_is_gone() {
+    let mut world = World::settled(state(1));
+    let mut next = replica(9);
+    (next.kind, next.desired) = (Kind::Singleton, DesiredRun::Stopped);
+    next.service_id = world.spec(1).service_id.clone();
+    next.image.reference = "nginx:2".to_owned();
+    world.desired.replicas.push(next);
+    check(
+        &world,
+        "replicas:
+           + image nginx:2: pull
+           + shop/web-9: create container shop-web-9",
+    );
+    world.settle();
+    assert_eq!(world.container("rep_1").state, ContainerState::Running);
+    world.desired.replicas[1].desired = DesiredRun::Running;
+    check(
+        &world,
+        "not now:
+           ! shop/web-9: waits for shop-web-1 to be gone, since it runs once only",
+    );
+    world.desired.replicas.remove(0);
+    world.desired.removals.replicas = 1;
+    let plan = world.plan();
+    assert_eq!(plan.steps[1].needs, [plan.steps[0].item.clone()], "{plan}");
+    world.settle();
+    assert_eq!((world.containers().len(), world.container("rep_9").state), (1, ContainerState::Running));
+}
+
+#[test]
 fn r43_a_volume_goes_only_with_its_confirmation_and_when_nothing_uses_it() {
     let mut desired = state(1);
     desired.volumes.push(volume(1));

@@ -85,6 +85,13 @@ pub fn judge(replica: &Replica, release: &Release, now: UnixMillis) -> Verdict {
     }
 }
 
+/// Judges a replica that is being prepared: it is ready when its container is made, and then waits for as long as the one
+/// before needs.
+pub fn judge_prepared(replica: &Replica, release: &Release, now: UnixMillis) -> Verdict {
+    let made = replica.is_made() && replica.state() != ReplicaState::Failed;
+    if made { Verdict::Ready } else { judge(replica, release, now) }
+}
+
 /// Whether names and ports may lead to a replica now.
 pub fn takes_traffic(replica: &Replica) -> bool {
     replica.phase == Phase::Serving && replica.is_ready()

@@ -34,6 +34,8 @@ pub enum Change {
         number: u32,
         /// Where.
         host_id: HostId,
+        /// How it begins: at once, or by preparing for the place of another.
+        phase: Phase,
     },
     /// A replica goes on to another phase.
     Phase {
@@ -154,7 +156,7 @@ impl Look<'_> {
     }
 
     /// Adds a replica, or says why that cannot be.
-    fn add(&self, step: &mut Step, failed: &mut Failures, number: u32, release: &Release) {
+    fn add(&self, step: &mut Step, failed: &mut Failures, number: u32, release: &Release, phase: Phase) {
         let placed = self.place(release);
         step.looks_further |= !placed.at_home;
         match placed.host {
@@ -163,6 +165,7 @@ impl Look<'_> {
                 release_id: release.id.clone(),
                 number,
                 host_id,
+                phase,
             }),
             None if placed.refusals.values().any(|it| *it == Refusal::Awaited) => {
                 step.wait(self.service, "its hosts to connect again");

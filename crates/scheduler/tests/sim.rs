@@ -52,6 +52,35 @@ fn stop_first_never_has_two_of_a_number_at_a_time() {
 }
 
 #[test]
+fn stop_first_stops_nothing_before_the_next_one_is_made_and_then_one_at_a_time() {
+    let mut sim = Sim::new();
+    sim.deploy(&[("db", spec("db:1").order(Order::StopFirst).times(3).checked())]);
+    sim.finish();
+    sim.deploy(&[("db", spec("db:2").order(Order::StopFirst).times(3).checked())]);
+    sim.watch(|sim| {
+        assert!(sim.serving("db") >= 2, "more than one at a time");
+        assert!(sim.serving("db") == 3 || sim.made("db", "db:2") > 0, "one stops before the next is made");
+    });
+    sim.finish();
+    assert_eq!((sim.state(), sim.made("db", "db:2")), (DeploymentState::Done, 3));
+}
+
+#[test]
+fn with_stop_first_too_a_release_that_cannot_be_made_stops_nothing() {
+    for fate in [Fate::NoImage, Fate::Silent] {
+        let mut sim = Sim::new();
+        sim.deploy(&[("db", spec("db:1").order(Order::StopFirst))]);
+        sim.finish();
+        let before = sim.ids("db");
+        sim.fate("db:2", fate);
+        sim.deploy(&[("db", spec("db:2").order(Order::StopFirst))]);
+        sim.watch(move |sim| assert_eq!(sim.serving("db"), 1, "{fate:?}: the old release does not serve"));
+        sim.finish();
+        assert_eq!((sim.state(), sim.ids("db")), (DeploymentState::RolledBack, before), "{fate:?}");
+    }
+}
+
+#[test]
 fn a_bad_release_goes_back_with_its_reason_and_the_old_one_serves_all_the_time() {
     for fate in [Fate::NoImage, Fate::NeverHealthy, Fate::Exits, Fate::Unhealthy, Fate::Silent] {
         let mut sim = Sim::new();
@@ -227,12 +256,13 @@ fn names_and_ports_never_lead_to_a_replica_that_leaves_or_is_not_ready() {
 
 #[test]
 fn the_one_before_serves_until_it_is_known_that_new_ports_can_be_opened() {
-    for image in ["web:1", "web:2"] {
+    let cases = [("web:1", Order::StartFirst), ("web:2", Order::StartFirst), ("web:2", Order::StopFirst)];
+    for (image, order) in cases {
         let mut sim = Sim::new();
-        sim.deploy(&[("web", spec("web:1").port(8080, 80))]);
+        sim.deploy(&[("web", spec("web:1").order(order).port(8080, 80))]);
         sim.finish();
         let before = sim.ids("web");
-        sim.deploy(&[("web", spec(image).port(8090, 80))]);
+        sim.deploy(&[("web", spec(image).order(order).port(8090, 80))]);
         sim.steps(1);
         sim.taken(8090);
         let old = before[0].clone();

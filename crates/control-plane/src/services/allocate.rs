@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use host_proto::id::{HostId, NetworkId, ReplicaId, VolumeId};
 use model::UnixMillis;
-use model::hosting::{Address, NetworkPlace, Phase, ProjectWorld, Release, Replica, VolumePlace};
+use model::hosting::{Address, NetworkPlace, ProjectWorld, Release, Replica, VolumePlace};
 use model::service::{MountSource, NetworkSpec};
 use scheduler::address::{free_ip, free_subnet};
 use scheduler::{Change, HostView};
@@ -43,7 +43,7 @@ impl Services {
         let deployment = world.deployment.as_ref().map(|it| it.id);
         for change in changes {
             let write = match change {
-                Change::Add { service_id, release_id, number, host_id } => {
+                Change::Add { service_id, release_id, number, host_id, phase } => {
                     let Some(release) = world.releases.get(&release_id) else { continue };
                     let host = hosts.iter().find(|view| view.host.id == host_id);
                     self.volumes(world, release, &host_id, &mut given, now)?;
@@ -58,7 +58,7 @@ impl Services {
                         release_id,
                         host_id,
                         number,
-                        phase: Phase::Starting,
+                        phase,
                         phase_since: now,
                         addresses,
                         created_at: now,

@@ -47,10 +47,14 @@ pub struct Address {
 ///
 /// ```text
 /// Starting ── ready ──▶ Serving ── replaced, or too many ──▶ Draining ── nobody comes any more ──▶ Removing ──▶ gone
-///     └────────────────── failed, or not wanted any more ───────────────────────────────────────────▲
+///   ▲ └────────────────── failed, or not wanted any more ───────────────────────────────────────────▲
+///   │ the one before is gone                                                                        │
+/// Preparing ────────────── failed, or not wanted any more ──────────────────────────────────────────┘
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
+    /// Its image and its container are made beside the replica that it replaces; it starts when that one is gone.
+    Preparing,
     /// It is made and not ready yet: nothing is sent to it.
     Starting,
     /// It was ready.
@@ -65,6 +69,7 @@ impl Phase {
     /// The word in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Preparing => "preparing",
             Self::Starting => "starting",
             Self::Serving => "serving",
             Self::Draining => "draining",
@@ -74,7 +79,7 @@ impl Phase {
 
     /// The phase of a word.
     pub fn of(word: &str) -> Option<Self> {
-        [Self::Starting, Self::Serving, Self::Draining, Self::Removing]
+        [Self::Preparing, Self::Starting, Self::Serving, Self::Draining, Self::Removing]
             .into_iter()
             .find(|phase| phase.as_str() == word)
     }
@@ -99,8 +104,18 @@ impl Replica {
         self.report.as_ref().is_some_and(|report| report.health != HealthState::None)
     }
 
+    /// Whether its host has made a container for it, whatever that does.
+    pub fn is_made(&self) -> bool {
+        self.report.as_ref().is_some_and(|report| report.container_id.is_some())
+    }
+
     /// Whether it is meant to stay.
     pub fn stays(&self) -> bool {
-        matches!(self.phase, Phase::Starting | Phase::Serving)
+        self.is_coming() || self.phase == Phase::Serving
+    }
+
+    /// Whether it is on its way and did not serve yet.
+    pub fn is_coming(&self) -> bool {
+        matches!(self.phase, Phase::Preparing | Phase::Starting)
     }
 }

@@ -96,12 +96,18 @@ pub(super) fn may_start(
     if unready.is_empty() { Ok(()) } else { Err(Why::Waits(unready)) }
 }
 
-/// Containers that must give something back first: the turn of a singleton, or an address.
-fn turns(planner: &Planner<'_>, spec: &ReplicaSpec, grouped: &Grouped<'_>) -> Result<Vec<Item>, Why> {
+/// Containers that must give something back first: the turn of a singleton, or an address. One that is made and not
+/// started takes nobody's turn.
+pub(super) fn turns(
+    planner: &Planner<'_>,
+    spec: &ReplicaSpec,
+    grouped: &Grouped<'_>,
+) -> Result<Vec<Item>, Why> {
     let leaving = leaving(planner);
+    let once = spec.kind == Kind::Singleton && spec.desired == DesiredRun::Running;
     let mut waits = Vec::new();
     for other in grouped.main.values().filter(|other| other.replica_id != spec.replica_id) {
-        let twin = spec.kind == Kind::Singleton && other.service_id == spec.service_id && other.is_active();
+        let twin = once && other.service_id == spec.service_id && other.is_active();
         let address =
             spec.networks.iter().any(|wanted| other.networks.values().any(|ip| *ip == Some(wanted.ip)));
         if leaving.contains(&other.id) && (twin || address) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use host_proto::desired as wire;
 use host_proto::id::FileId;
 use host_proto::secret::Secret;
-use model::hosting::{FileKind, Host, ProjectWorld, Release, Replica, Service};
+use model::hosting::{FileKind, Host, Phase, ProjectWorld, Release, Replica, Service};
 use model::service::{Check, FileAccess, HostAddress, MountSource, Order, Pull, Restart, Scale, ServiceSpec};
 
 use crate::hash::spec_hash;
@@ -55,7 +55,10 @@ pub(super) fn replica(
         number: replica.number,
         name: super::container_name(&project.project.name, &service.name, replica.number, &replica.id),
         spec_hash: spec_hash(&release.container_hash, replica.addresses.iter().map(|it| &it.network_id)),
-        desired: wire::DesiredRun::Running,
+        desired: match replica.phase {
+            Phase::Preparing => wire::DesiredRun::Stopped,
+            Phase::Starting | Phase::Serving | Phase::Draining | Phase::Removing => wire::DesiredRun::Running,
+        },
         kind: match scale {
             Scale::Singleton => wire::Kind::Singleton,
             Scale::Replicas { .. } => wire::Kind::Service,

@@ -5,7 +5,7 @@ use model::service::{Condition, Order, Scale};
 
 use super::settle::opening;
 use super::{Change, DRAIN_MS, Failures, Look, Step};
-use crate::judge::{Verdict, judge};
+use crate::judge::{Verdict, judge, judge_prepared};
 use crate::world::age_ms;
 
 impl Look<'_> {
@@ -29,8 +29,9 @@ impl Look<'_> {
     /// A replica's own way, whatever becomes of the others.
     fn go_on(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
         match replica.phase {
+            Phase::Preparing if self.is_current(replica) => self.look_at_prepared(step, failed, replica),
             Phase::Starting if self.is_current(replica) => self.look_at_new(step, failed, replica),
-            Phase::Starting | Phase::Serving => {}
+            Phase::Preparing | Phase::Starting | Phase::Serving => {}
             Phase::Draining => {
                 let drained = age_ms(self.now, replica.phase_since) >= DRAIN_MS;
                 if drained || !self.is_online(replica) {
@@ -80,6 +81,45 @@ impl Look<'_> {
         }
     }
 
+    /// The one that it replaces goes on until this one could be started, and is gone before it is: so an image that is not
+    /// to be had costs nobody anything.
+    fn look_at_prepared(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
+        let Some(release) = self.wanted.release else { return };
+        if let Some(host) = self.gone(replica) {
+            return self.fail(
+                step,
+                failed,
+                format!("the host {host} of replica {} is offline", replica.number),
+            );
+        }
+        match judge_prepared(replica, release, self.now) {
+            Verdict::Ready => {
+                let older = self.older(replica);
+                let serving: Vec<&Replica> =
+                    older.iter().copied().filter(|it| it.phase == Phase::Serving).collect();
+                if older.is_empty() {
+                    step.phase(replica, Phase::Starting);
+                } else if serving.is_empty() {
+                    self.wait_for_end(step, failed, replica.number, &older);
+                } else if self.is_one_starting() {
+                    step.wait(self.service, "the replica before it to be ready".to_owned());
+                } else if let Some(until) = opening(self.world, self.hosts, &self.service.id, self.now) {
+                    step.look_at(until);
+                    step.wait(self.service, "its ports to be open".to_owned());
+                } else {
+                    serving.into_iter().for_each(|it| self.dismiss(step, it));
+                }
+            }
+            Verdict::NotYet { look_at } => {
+                step.look_at(look_at);
+                step.wait(self.service, format!("replica {} to be made", replica.number));
+            }
+            Verdict::Failed(why) => {
+                failed.entry(self.service.id.clone()).or_insert(why);
+            }
+        }
+    }
+
     /// Each number from 1 to the wanted count gets a replica of the wanted release.
     fn fill(&self, step: &mut Step, failed: &mut Failures, release: &Release, replicas: &[&Replica]) {
         if failed.contains_key(&self.service.id) && self.is_deployed() {
@@ -95,9 +135,7 @@ impl Look<'_> {
             let is_here = it.number <= self.wanted.count && self.is_online(it);
             is_here && !self.is_current(it) && (goes || replaced(it))
         };
-        let comes = |it: &&Replica| {
-            it.phase == Phase::Starting && self.is_current(it) && self.has_older(it, replicas)
-        };
+        let comes = |it: &&Replica| it.is_coming() && self.is_current(it) && self.has_older(it, replicas);
         let mut busy = replicas.iter().copied().any(|it| comes(&it) || leaves(&it));
         for number in 1..=self.wanted.count {
             let here: Vec<&Replica> = replicas.iter().copied().filter(|it| it.number == number).collect();
@@ -108,7 +146,7 @@ impl Look<'_> {
                 step.changes.push(change);
             }
             // What was begun for another release is of no use to anybody.
-            old.iter().filter(|it| it.phase == Phase::Starting).for_each(|it| self.dismiss(step, it));
+            old.iter().filter(|it| it.is_coming()).for_each(|it| self.dismiss(step, it));
             let staying: Vec<&Replica> =
                 old.iter().copied().filter(|it| it.phase == Phase::Serving).collect();
             if let Some(replica) = new.iter().find(|it| it.phase == Phase::Serving) {
@@ -121,19 +159,19 @@ impl Look<'_> {
                 } else if staying.is_empty() {
                     let gone = old.is_empty() || self.order() == Order::StartFirst;
                     if gone {
-                        self.add(step, failed, number, release);
+                        self.add(step, failed, number, release, Phase::Starting);
                     } else {
                         self.wait_for_end(step, failed, number, &old);
                     }
                 } else if !busy {
                     busy = true;
                     match self.order() {
-                        Order::StartFirst => self.add(step, failed, number, release),
+                        Order::StartFirst => self.add(step, failed, number, release, Phase::Starting),
                         // The one that serves on a host that is gone is not given up for one that cannot start there.
                         Order::StopFirst if staying.iter().any(|it| self.gone(it).is_some()) => {
                             self.wait_for_end(step, failed, number, &staying);
                         }
-                        Order::StopFirst => staying.into_iter().for_each(|it| self.dismiss(step, it)),
+                        Order::StopFirst => self.add(step, failed, number, release, Phase::Preparing),
                     }
                 }
             }
@@ -154,7 +192,7 @@ impl Look<'_> {
     /// A replica leaves: names and ports first, if they lead to it.
     fn dismiss(&self, step: &mut Step, replica: &Replica) {
         match replica.phase {
-            Phase::Starting => step.phase(replica, Phase::Removing),
+            Phase::Preparing | Phase::Starting => step.phase(replica, Phase::Removing),
             Phase::Serving => {
                 step.phase(replica, Phase::Draining);
                 step.look_at(model::UnixMillis(
@@ -168,6 +206,18 @@ impl Look<'_> {
     fn replaces(&self, replica: &Replica) -> bool {
         let replicas: Vec<&Replica> = self.world.replicas_of(&self.service.id).collect();
         self.has_older(replica, &replicas)
+    }
+
+    /// Whether a new replica of the service is not ready yet.
+    fn is_one_starting(&self) -> bool {
+        let starts = |it: &Replica| it.phase == Phase::Starting && self.is_current(it);
+        self.world.replicas_of(&self.service.id).any(starts)
+    }
+
+    /// Replicas of the same number that are not gone.
+    fn older(&self, replica: &Replica) -> Vec<&Replica> {
+        let same = |it: &&Replica| it.number == replica.number && it.id != replica.id;
+        self.world.replicas_of(&self.service.id).filter(same).collect()
     }
 
     /// Whether a replica replaces one that still runs.

@@ -285,11 +285,25 @@ impl Sim {
         self.world.services.iter().filter_map(release).collect()
     }
 
+    /// What is decided when all hosts are looked at; the same as when only those are that the project is on, unless that
+    /// says that they are not enough.
+    fn decided(&self) -> scheduler::Step {
+        let now = UnixMillis(self.now);
+        let mut other = self.host.clone();
+        other.host.id = HostId::generate(1, [2; 10]);
+        (other.host.name, other.presence) = ("h2".to_owned(), Presence::Gone);
+        let all = [self.host.clone(), other];
+        let at_home = |view: &&HostView| self.world.hosts().contains(&view.host.id);
+        let home: Vec<HostView> = all.iter().filter(at_home).cloned().collect();
+        let (near, far) = (step(&self.world, &home, now), step(&self.world, &all, now));
+        assert!(near.looks_further || near == far, "{near:?} is not {far:?}");
+        far
+    }
+
     /// One look of the controller, and a little time for the host.
     fn tick(&mut self) {
         for _ in 0..16 {
-            let hosts = std::slice::from_ref(&self.host);
-            let decided = step(&self.world, hosts, UnixMillis(self.now));
+            let decided = self.decided();
             if decided.changes.is_empty() {
                 break;
             }
@@ -308,7 +322,7 @@ impl Sim {
     fn apply(&mut self, change: Change) {
         let now = UnixMillis(self.now);
         match change {
-            Change::Add { service_id, release_id, number, host_id } => {
+            Change::Add { service_id, release_id, number, host_id, phase } => {
                 let (ms, random) = self.random();
                 let network_id = self.world.networks[0].id.clone();
                 self.world.replicas.push(Replica {
@@ -317,7 +331,7 @@ impl Sim {
                     release_id,
                     host_id,
                     number,
-                    phase: Phase::Starting,
+                    phase,
                     phase_since: now,
                     addresses: vec![Address { network_id, ip: Ipv4Addr::new(10, 208, 0, self.next) }],
                     created_at: now,
@@ -328,6 +342,10 @@ impl Sim {
             Change::Phase { replica_id, phase } => {
                 let replica = self.world.replicas.iter_mut().find(|it| it.id == replica_id).unwrap();
                 assert!(phase > replica.phase, "a phase goes back");
+                if phase == Phase::Starting {
+                    // Its container was made and starts now.
+                    replica.created_at = now;
+                }
                 (replica.phase, replica.phase_since) = (phase, now);
             }
             Change::Adopt { replica_id, release_id } => {
@@ -378,6 +396,7 @@ impl Sim {
                 }
                 (_, Some(Fate::Silent)) => continue,
                 (_, Some(Fate::NoImage)) => (ReplicaState::Failed, HealthState::None, 0),
+                (Phase::Preparing, _) => (ReplicaState::Creating, HealthState::None, 0),
                 (_, Some(Fate::Exits)) => {
                     (ReplicaState::Restarting, HealthState::None, u64::try_from(age / 1000).unwrap())
                 }
@@ -391,12 +410,13 @@ impl Sim {
                 (_, None) if age < 2000 => (ReplicaState::Running, HealthState::Starting, 0),
                 (_, None) => (ReplicaState::Running, HealthState::Healthy, 0),
             };
+            let made = replica.is_made() || (fate != Some(Fate::NoImage) && age >= 500);
             let report = ReplicaReport {
                 replica_id: replica.id.clone(),
                 service_id: replica.service_id.clone(),
                 release_id: replica.release_id.clone(),
                 spec_hash: String::new(),
-                container_id: None,
+                container_id: made.then(|| replica.id.to_string()),
                 state: state.0,
                 health: state.1,
                 started_at: None,
@@ -449,9 +469,16 @@ impl Sim {
         self.world.replicas.iter().filter(move |it| Some(&it.service_id) == id.as_ref())
     }
 
-    /// Replicas with a container, whatever their phase.
+    /// Replicas with a container that runs or is to run, whatever their phase.
     pub(crate) fn count(&self, service: &str) -> usize {
-        self.of(service).filter(|it| it.state() != ReplicaState::Removed).count()
+        let rests = |it: &Replica| it.phase == Phase::Preparing;
+        self.of(service).filter(|it| it.state() != ReplicaState::Removed && !rests(it)).count()
+    }
+
+    /// Replicas of an image with a container, whatever that does.
+    pub(crate) fn made(&self, service: &str, image: &str) -> usize {
+        let its = |it: &&Replica| self.world.releases[&it.release_id].spec.container.image.short() == image;
+        self.of(service).filter(its).filter(|it| it.is_made()).count()
     }
 
     pub(crate) fn serving(&self, service: &str) -> usize {
