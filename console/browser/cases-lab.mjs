@@ -18,16 +18,21 @@ async function becomesHost(page, { machine }) {
   await page.getByText('Waiting for the machine.').waitFor();
   assert.deepEqual(await ticked(page), []);
 
+  await machine('engine', false);
   await machine('paste', command);
   await page.getByText(`joined as ${machine.name}`).waitFor();
   await page.getByText(`connected from ${machine.address}, agent `).waitFor();
+  await page.getByText('its container engine answers: none does yet, install Docker or start it').waitFor();
+  assert.equal((await ticked(page)).length, 2);
+  await look(page, 'a machine without an engine');
+
+  await machine('engine', true);
   await page.getByText(`engine ${machine.engine} answers`).waitFor();
   await page.getByRole('status').getByText('is ready.').waitFor();
   assert.equal((await ticked(page)).length, 4);
   await page.getByRole('status').getByRole('link', { name: machine.name }).click();
   await heading(page, machine.name);
   await page.getByText('no replica is meant to run there; nothing is wrong there.').waitFor();
-  await page.getByText('none answers').waitFor({ state: 'detached' });
   await look(page, 'the host');
 }
 

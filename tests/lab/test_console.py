@@ -30,6 +30,9 @@ class Machine:
     def known(self):
         return {"name": self.host.name, "address": self.host.ip, "engine": self.host.engine.call("GET", "/version")["Version"]}
 
+    def engine(self, runs):
+        self.host.start_engine() if runs else self.host.run("systemctl", "stop", "docker")
+
     def paste(self, command):
         planes.join_with(self.host, command)
 

@@ -19,6 +19,11 @@ test('the load of a host that is away is not shown as if it were now', () => {
   for (const word of ['offline', 'never', 'none']) getByText(word);
 });
 
+test('a host that is online is heard now, however long the page is open', () => {
+  const hosts = [host({ last_seen: '2026-01-01T00:00:00.000Z' })];
+  render(HostTable, { hosts }).getByRole('cell', { name: 'now' });
+});
+
 test('what hosts say is only text', () => {
   const { container, getAllByText } = render(HostTable, { hosts: [host({ engine: HOSTILE, problems: [HOSTILE, HOSTILE] })] });
   expect(getAllByText(/\\u202egnp/).length).toBeGreaterThan(2);

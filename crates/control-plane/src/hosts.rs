@@ -11,12 +11,13 @@ pub(crate) mod logs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host_proto::desired::{DesiredState, Volume, VolumeState};
 use host_proto::id::{HostId, RouteId, VolumeId};
-use host_proto::message::{Facts, Hello, Metrics, StateApplied, ToAgent};
+use host_proto::message::{DockerFacts, Facts, Hello, Metrics, StateApplied, ToAgent};
 use host_proto::report::{ItemResult, Outcome, ReplicaReport};
 use host_proto::server::Admission;
 use host_proto::{Frame, ToServer};
@@ -56,7 +57,26 @@ pub(crate) struct Link {
     pub(crate) number: u64,
     errands: mpsc::Sender<Errand>,
     connected_at: UnixMillis,
+    heard: Heard,
     address: IpAddr,
+}
+
+/// When a connection last brought anything. Its task notes that for every message, so it takes no lock that all share.
+#[derive(Debug, Clone)]
+struct Heard(Arc<AtomicI64>);
+
+impl Heard {
+    fn new(at: UnixMillis) -> Self {
+        Self(Arc::new(AtomicI64::new(at.0)))
+    }
+
+    fn note(&self, at: UnixMillis) {
+        self.0.store(at.0, Ordering::Relaxed);
+    }
+
+    fn at(&self) -> UnixMillis {
+        UnixMillis(self.0.load(Ordering::Relaxed))
+    }
 }
 
 /// What others want of a connection.
@@ -88,11 +108,26 @@ struct Known {
     foreign_ports: BTreeSet<u16>,
     unknown: usize,
     metrics: Option<Metrics>,
+    /// The engine; `None` while none answers.
+    engine: Option<DockerFacts>,
     cpu_used: Option<f64>,
     skew_ms: Option<i64>,
     degraded: bool,
     alerts: Vec<String>,
     reports: BTreeMap<String, ReplicaReport>,
+}
+
+impl Known {
+    /// New counters; what of the processors was used since those before.
+    fn measure(&mut self, metrics: Metrics) {
+        let before = self.metrics.replace(metrics);
+        let (Some(before), Some(now)) = (before, self.metrics.as_ref()) else { return };
+        let total = now.host.cpu_total_us.saturating_sub(before.host.cpu_total_us);
+        let busy = now.host.cpu_busy_us.saturating_sub(before.host.cpu_busy_us);
+        #[allow(clippy::cast_precision_loss, reason = "a share for people")]
+        let used = (total > 0).then(|| busy as f64 / total as f64);
+        self.cpu_used = used.or(self.cpu_used);
+    }
 }
 
 /// What a state asks of a host, as far as its answer decides something.
@@ -117,6 +152,8 @@ pub(crate) struct Look {
     /// Whether it is connected, or was a moment ago.
     pub(crate) online: bool,
     pub(crate) connected_at: Option<UnixMillis>,
+    /// When its connection last brought anything.
+    pub(crate) heard_at: Option<UnixMillis>,
     pub(crate) address: Option<IpAddr>,
     pub(crate) items: Vec<ItemResult>,
     pub(crate) outcome: Option<Outcome>,
@@ -125,6 +162,8 @@ pub(crate) struct Look {
     /// Replicas that it has and nobody knows.
     pub(crate) unknown: usize,
     pub(crate) metrics: Option<Metrics>,
+    /// The engine of a host that is connected; `None` while none answers.
+    pub(crate) engine: Option<DockerFacts>,
     pub(crate) cpu_used: Option<f64>,
     pub(crate) skew_ms: Option<i64>,
     pub(crate) degraded: bool,
@@ -154,11 +193,12 @@ impl LiveHosts {
         let Some(entry) = hosts.get(id) else {
             return Look::default();
         };
-        let Known { items, outcome, applied, sent, unknown, metrics, cpu_used, skew_ms, .. } =
+        let Known { items, outcome, applied, sent, unknown, metrics, engine, cpu_used, skew_ms, .. } =
             entry.known.clone();
         Look {
             online: entry.is_online(),
             connected_at: entry.link.as_ref().map(|link| link.connected_at),
+            heard_at: entry.link.as_ref().map(|link| link.heard.at()),
             address: entry.link.as_ref().map(|link| link.address),
             items,
             outcome,
@@ -166,6 +206,7 @@ impl LiveHosts {
             sent,
             unknown,
             metrics,
+            engine,
             cpu_used,
             skew_ms,
             degraded: entry.known.degraded,
@@ -241,9 +282,9 @@ impl LiveHosts {
     /// A connection begins; what it listens to.
     fn begin(&self, id: &HostId, link: LinkStart) -> mpsc::Receiver<Errand> {
         let (errands, queue) = mpsc::channel(ERRANDS);
-        let LinkStart { number, connected_at, address } = link;
+        let LinkStart { number, connected_at, heard, address } = link;
         self.with(id, |entry| {
-            let old = entry.link.replace(Link { number, errands, connected_at, address });
+            let old = entry.link.replace(Link { number, errands, connected_at, heard, address });
             if let Some(old) = old {
                 let _ = old.errands.try_send(Errand::Replaced);
             }
@@ -296,6 +337,7 @@ impl LiveHosts {
                 unknown,
                 applied: hello.generation,
                 skew_ms,
+                engine: hello.facts.docker.clone(),
                 alerts: std::mem::take(&mut entry.known.alerts),
                 metrics: entry.known.metrics.take(),
                 ..Known::default()
@@ -305,10 +347,11 @@ impl LiveHosts {
 }
 
 /// What is known of a connection at its beginning.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct LinkStart {
     number: u64,
     connected_at: UnixMillis,
+    heard: Heard,
     address: IpAddr,
 }
 

@@ -1,12 +1,12 @@
 //! What goes out without being asked for: counters every 30 seconds (REQ-8), and the host's own last lines, at once for a
-//! step of a deployment (REQ-9). All of it can be dropped; the lines are sent again on the next connection.
+//! step of a deployment (REQ-9); counters also when the engine has come, gone or become another one. All of it can be dropped; the lines are sent again on the next connection.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use host_drivers::metrics;
-use host_proto::message::{AgentMetrics, EngineMetrics, Intervals, Metrics, ToServer};
+use host_proto::message::{AgentMetrics, DockerFacts, EngineMetrics, Intervals, Metrics, ToServer};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -33,6 +33,8 @@ impl Telemetry {
     pub(crate) async fn run(mut self) {
         let (mut measured, mut connects) = (0, 0);
         let mut next_line = 1;
+        // What was last said of the engine.
+        let mut engine = None;
         let (mut measure_at, mut lines_at) = (Instant::now(), Instant::now());
         loop {
             let intervals = *self.online.borrow_and_update();
@@ -50,6 +52,11 @@ impl Telemetry {
                 changed = self.online.changed() => {
                     if changed.is_err() { return }
                 }
+                Ok(()) = self.seen.changed() => {
+                    if self.seen.borrow_and_update().docker != engine {
+                        measure_at = Instant::now();
+                    }
+                }
                 () = self.log.urgent() => lines_at = lines_at.min(Instant::now() + GATHER),
                 () = sleep_until(lines_at) => {
                     lines_at = Instant::now() + LINES_EVERY;
@@ -61,18 +68,21 @@ impl Telemetry {
                 () = sleep_until(measure_at) => {
                     measure_at = Instant::now() + Duration::from_millis(intervals.metrics_ms.clamp(1_000, 600_000));
                     measured += 1;
-                    self.measure(measured, connects).await;
+                    engine = self.measure(measured, connects).await;
                 }
             }
         }
     }
 
-    async fn measure(&self, measured: u64, connects: u64) {
+    /// Says how things are; what it said of the engine.
+    async fn measure(&self, measured: u64, connects: u64) -> Option<DockerFacts> {
         let (options, seen) = (self.options.clone(), self.seen.borrow().clone());
+        let engine = seen.docker.clone();
         let measuring = tokio::task::spawn_blocking(move || measure(&options, &seen, measured, connects));
         if let Ok(metrics) = measuring.await {
             self.link.send(ToServer::Metrics(Box::new(metrics)));
         }
+        engine
     }
 }
 
@@ -85,7 +95,11 @@ fn measure(options: &Options, seen: &Snapshot, seq: u64, connects: u64) -> Metri
         seq,
         at: wall(),
         host: metrics::host(&places),
-        engine: EngineMetrics { containers: seen.containers, up: seen.docker.is_some() },
+        engine: EngineMetrics {
+            containers: seen.containers,
+            up: seen.docker.is_some(),
+            facts: seen.docker.clone(),
+        },
         agent: AgentMetrics {
             reconciles: seen.reconciles,
             reconciles_with_changes: seen.reconciles_with_changes,

@@ -131,16 +131,27 @@ impl Services {
     }
 
     /// A host says how much of it is in use.
-    pub(super) fn heard_metrics(&self, id: &HostId, metrics: Metrics) {
-        self.live.with(id, |entry| {
-            let before = entry.known.metrics.replace(metrics);
-            let (Some(before), Some(now)) = (before, entry.known.metrics.as_ref()) else { return };
-            let total = now.host.cpu_total_us.saturating_sub(before.host.cpu_total_us);
-            let busy = now.host.cpu_busy_us.saturating_sub(before.host.cpu_busy_us);
-            #[allow(clippy::cast_precision_loss, reason = "a share for people")]
-            let used = (total > 0).then(|| busy as f64 / total as f64);
-            entry.known.cpu_used = used.or(entry.known.cpu_used);
+    pub(super) async fn heard_metrics(&self, id: &HostId, metrics: Metrics) -> Result<(), StoreError> {
+        let engine = metrics.engine.facts.clone().filter(|_| metrics.engine.up);
+        // An agent that does not say what its engine is said that when it connected.
+        let told = engine.is_some() || !metrics.engine.up;
+        let changed = self.live.with(id, |entry| {
+            entry.known.measure(metrics);
+            let changed = told && entry.known.engine != engine;
+            if changed {
+                entry.known.engine.clone_from(&engine);
+            }
+            changed
         });
+        if !changed {
+            return Ok(());
+        }
+        // One that is gone for a moment is no reason to place nothing there: that is decided by what was known last.
+        if let Some(engine) = engine {
+            self.store.host_engine(id.clone(), engine).await?;
+        }
+        self.hub.hosts_changed([id.to_string()]);
+        Ok(())
     }
 
     /// Lines of the host's own.

@@ -17,7 +17,7 @@ use store::{HostLink, StoreError};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::{Errand, LinkStart, OFFLINE_AFTER};
+use super::{Errand, Heard, LinkStart, OFFLINE_AFTER};
 use crate::clock;
 use crate::services::Services;
 use crate::tasks::stopped;
@@ -56,6 +56,7 @@ pub(crate) async fn serve(
         number,
         started,
         silent_since: started,
+        heard: Heard::new(clock::now()),
         session,
         socket,
         errands: None,
@@ -67,7 +68,7 @@ pub(crate) async fn serve(
     let silent_since = connection.silent_since;
     if connection.errands.is_some() && services.live.end(&id, number, silent_since) {
         tracing::info!(host = %id, "host {} is disconnected", connection.arrival.link.host.name);
-        let _ = services.store.hosts_seen(vec![(id.clone(), clock::now())]).await;
+        let _ = services.store.hosts_seen(vec![(id.clone(), connection.heard.at())]).await;
         services.hub.hosts_changed([id.to_string()]);
         // When it has not come back by then, it is offline, and those who look at it are to see that. This holds
         // nothing of a server that stops meanwhile but its hub.
@@ -91,6 +92,7 @@ struct Connection {
     started: Instant,
     /// When it last said anything; its end counts too, unless nobody heard of it.
     silent_since: Instant,
+    heard: Heard,
     session: Session,
     socket: Socket,
     /// There once the host is admitted.
@@ -131,6 +133,7 @@ impl Connection {
             let now = self.now();
             if matches!(event, Event::Text(_) | Event::Heard | Event::Gone) {
                 self.silent_since = Instant::now();
+                self.heard.note(clock::now());
             }
             match event {
                 Event::Text(text) => self.session.handle(now, Input::Text(text)),
@@ -275,10 +278,7 @@ impl Connection {
         let heard = match frame.body {
             ToServer::StateApplied(applied) => services.heard_applied(&self.id, &applied).await,
             ToServer::ReplicaStatus(status) => services.heard_replicas(&self.id, &status.replicas).await,
-            ToServer::Metrics(metrics) => {
-                services.heard_metrics(&self.id, *metrics);
-                Ok(())
-            }
+            ToServer::Metrics(metrics) => services.heard_metrics(&self.id, *metrics).await,
             ToServer::HostLogsTail(tail) => services.heard_log(&self.id, tail).await,
             body @ (ToServer::LogsResult(_)
             | ToServer::LogLines(_)
@@ -350,7 +350,12 @@ impl Connection {
     }
 
     fn start(&self, connected_at: UnixMillis) -> LinkStart {
-        LinkStart { number: self.number, connected_at, address: self.arrival.address }
+        LinkStart {
+            number: self.number,
+            connected_at,
+            heard: self.heard.clone(),
+            address: self.arrival.address,
+        }
     }
 }
 

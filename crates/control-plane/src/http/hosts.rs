@@ -10,6 +10,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use host_proto::message::DockerFacts;
 use host_proto::report::Outcome;
 use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, Phase, Replica};
 use model::{LabelChange, Role, TokenHash, UnixMillis};
@@ -313,7 +314,7 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
     let ready = replicas.iter().filter(|it| it.phase == Phase::Serving && it.is_ready()).count();
     let online = look.connected_at.is_some() || look.online;
     let disk = host.facts.disk.iter().max_by_key(|disk| disk.total_bytes);
-    let docker = host.facts.docker.as_ref();
+    let engine = engine(&host, &look).map(|it| it.version.clone());
     let since = look.connected_at.or(host.last_seen).map(rfc3339);
     Ok(HostJson {
         state: if online { "online" } else { "offline" }.to_owned(),
@@ -331,7 +332,7 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         cpu_used: look.cpu_used,
         disk_total_bytes: disk.map_or(0, |it| it.total_bytes),
         disk_free_bytes: disk.map_or(0, |it| it.free_bytes),
-        engine: docker.map(|it| it.version.clone()),
+        engine,
         replicas: small(meant),
         ready: small(ready),
         generation: look.applied,
@@ -341,7 +342,7 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         problems: problems(&host, &look, &replicas, online),
         clock_skew_ms: look.skew_ms,
         joined_at: rfc3339(host.joined_at),
-        last_seen: host.last_seen.map(rfc3339),
+        last_seen: look.heard_at.or(host.last_seen).map(rfc3339),
         version: host.version,
         id: host.id.to_string(),
         name: host.name,
@@ -352,13 +353,21 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
     })
 }
 
+/// The engine of a host: what is known now, or was last when it is not connected.
+fn engine<'a>(host: &'a Host, look: &'a Look) -> Option<&'a DockerFacts> {
+    match look.connected_at {
+        Some(_) => look.engine.as_ref(),
+        None => host.facts.docker.as_ref(),
+    }
+}
+
 /// What is wrong with a host, the worst first.
 fn problems(host: &Host, look: &Look, replicas: &[Replica], online: bool) -> Vec<String> {
     let mut problems = look.alerts.clone();
     if !online {
         problems.push("it is not connected: its containers run on as they were".to_owned());
     }
-    if host.facts.docker.is_none() {
+    if engine(host, look).is_none() {
         problems.push("no container engine answers there: start it, or install Docker".to_owned());
     }
     if host.adopting {

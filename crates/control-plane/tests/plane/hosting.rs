@@ -2,7 +2,9 @@
 
 use host_proto::ToServer;
 use host_proto::desired::{Section, VolumeState};
-use host_proto::message::{HostLogLevel, HostLogLine, HostLogSource, HostLogsTail};
+use host_proto::message::{
+    DockerFacts, EngineMetrics, HostLogLevel, HostLogLine, HostLogSource, HostLogsTail, Metrics,
+};
 use host_proto::report::{ItemResult, ItemState};
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -192,4 +194,57 @@ async fn join_6_the_data_directory_holds_no_token_of_a_host() {
             assert!(!bytes.windows(random.len()).any(|part| part == random), "{}", file.display());
         }
     }
+}
+
+/// What a host measures, as far as its engine is concerned: this version, or none that answers.
+fn measured(version: Option<&str>) -> ToServer {
+    let facts = version.map(|it| DockerFacts { version: it.to_owned(), ..DockerFacts::default() });
+    let engine = EngineMetrics { containers: 0, up: facts.is_some(), facts };
+    ToServer::Metrics(Box::new(Metrics { engine, ..Metrics::default() }))
+}
+
+/// The host, once its engine is this version, or none that answers.
+async fn with_engine(api: &Api<'_>, version: Option<&str>) -> Value {
+    found("the engine", async || {
+        let (_, host) = api.call("GET", "/hosts/h1", None).await;
+        (host["engine"].as_str() == version).then_some(host)
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_connected_host_says_is_heard_now_also_that_its_engine_goes_and_comes_back_as_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let machine = Machine::named("h1");
+    let answer = api.join(&machine).await;
+    let mut host =
+        SimHost::connect(world.console, answer.host_token.expose(), &machine, Opening::default()).await;
+    let first = found("a host that is connected", async || {
+        let (_, host) = api.call("GET", "/hosts/h1", None).await;
+        (!host["address"].is_null()).then_some(host)
+    })
+    .await;
+    assert_eq!(first["engine"], "28.5.2", "{first}");
+
+    host.say(measured(None)).await;
+    let without = with_engine(&api, None).await;
+    let none = "no container engine answers there: start it, or install Docker";
+    assert!(without["problems"].as_array().unwrap().contains(&none.into()), "{without}");
+    let heard = |host: &Value| host["last_seen"].as_str().unwrap().to_owned();
+    assert!(heard(&without) > heard(&first), "{without} {first}");
+
+    host.say(measured(Some("29.1.0"))).await;
+    let again = with_engine(&api, Some("29.1.0")).await;
+    assert!(!again["problems"].to_string().contains(none), "{again}");
+
+    drop(host);
+    found("a host that is away", async || {
+        let (_, host) = api.call("GET", "/hosts/h1", None).await;
+        host["address"].is_null().then_some(())
+    })
+    .await;
+    with_engine(&api, Some("29.1.0")).await;
+    world.stop().await;
 }

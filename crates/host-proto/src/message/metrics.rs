@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::session::DockerFacts;
 use crate::id::ReplicaId;
 
 /// What a host measured.
@@ -84,6 +85,9 @@ pub struct EngineMetrics {
     pub containers: u64,
     /// Whether it answers.
     pub up: bool,
+    /// What it is; absent while it does not answer. An engine can come, go and be another one while a host is connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub facts: Option<DockerFacts>,
 }
 
 /// The agent itself.

@@ -1,7 +1,7 @@
 //! Tokens and sessions of hosts: who may connect as which host, and what was agreed on last.
 
 use host_proto::id::HostId;
-use host_proto::message::Facts;
+use host_proto::message::{DockerFacts, Facts};
 use host_proto::server::Ratchet;
 use model::hosting::Host;
 use model::{TokenHash, UnixMillis};
@@ -137,6 +137,17 @@ impl Store {
                     session.at.0,
                 ),
             )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The container engine of a host is this one now.
+    pub async fn host_engine(&self, id: HostId, engine: DockerFacts) -> Result<(), StoreError> {
+        self.write(Durability::Behind, 1, move |db| {
+            let sql = "UPDATE host SET facts = json_set(facts, '$.docker', json(?2)) WHERE id = ?1";
+            let engine = json::text(&engine, "engine")?;
+            db.conn.prepare_cached(sql)?.execute((id.as_str(), engine))?;
             Ok(())
         })
         .await

@@ -198,7 +198,7 @@ impl SimHost {
                 disk: vec![disk],
                 net: vec![net],
             },
-            engine: EngineMetrics { containers: 3, up: true },
+            engine: EngineMetrics { containers: 3, up: true, facts: None },
             agent: AgentMetrics {
                 rss_bytes: 20 << 20,
                 cpu_us: 50_000 * n,

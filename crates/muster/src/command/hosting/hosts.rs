@@ -70,7 +70,7 @@ fn row(host: &Host) -> Vec<String> {
         memory(host),
         bytes(host.disk_free_bytes),
         safe(&host.agent_version),
-        or_dash(host.last_seen.as_deref()),
+        last_seen(host),
         or_dash(host.problems.first().map(String::as_str)),
     ]
 }
@@ -80,6 +80,14 @@ fn state(host: &Host) -> String {
     let cordoned = (host.mode != "normal").then_some(host.mode.as_str());
     let adopting = host.adopting.then_some("adopting");
     [Some(host.state.as_str()), cordoned, adopting].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Of a host that is online it is known that it answers.
+fn last_seen(host: &Host) -> String {
+    match host.state.as_str() {
+        "online" => "now".to_owned(),
+        _ => or_dash(host.last_seen.as_deref()),
+    }
 }
 
 fn memory(host: &Host) -> String {
@@ -118,7 +126,7 @@ fn details(host: &Host) -> String {
         ("labels", or_dash(Some(&labels::labels_text(&host.labels)))),
         ("allowed paths", or_dash(Some(&host.allowed_paths.join(", ")))),
         ("joined", host.joined_at.clone()),
-        ("last seen", or_dash(host.last_seen.as_deref())),
+        ("last seen", last_seen(host)),
         ("machine id", safe(&host.machine_id)),
     ];
     lines.extend(host.clock_skew_ms.map(|skew| ("clock", format!("{skew} ms off"))));
