@@ -91,7 +91,7 @@ async function thereAndBack(page, server) {
   await heading(page, 'Deployment 3 of page is done: 1 service as it said.');
   await server.machine('serves', 'v2');
   await page.getByRole('link', { name: 'web', exact: true }).click();
-  await page.getByRole('button', { name: 'Go to release 1' }).click();
+  await page.getByRole('button', { name: 'Roll back to release 1' }).click();
   await page.getByRole('button', { name: 'Roll 1 service back to release 1' }).click();
   await heading(page, 'Deployment 4 of page is done: 1 service as it said.');
   await server.machine('serves', 'v1');

@@ -55,7 +55,12 @@ async fn dev(args: DevArgs) -> Result<(), Failure> {
             }
             let context = remember(&console, login).await;
             let next = context.as_ref().map_or("Next: open the console.", |known| known.next.as_str());
-            let _ = output::line(&format!("{greeting}\n{next}\nCtrl-C stops the server."));
+            let end = if host.is_ok() {
+                "Ctrl-C stops the server; what was deployed on this machine goes on."
+            } else {
+                "Ctrl-C stops the server."
+            };
+            let _ = output::line(&format!("{greeting}\n{next}\n{end}"));
             if let Err(error) = &context {
                 tracing::warn!("the command line is not logged in: {error}");
             }

@@ -27,7 +27,9 @@ use crate::hosts::{Look, OFFLINE_AFTER};
 /// A join token lives so long unless somebody says otherwise (JOIN-9).
 const LIFE: Duration = Duration::from_secs(60 * 60);
 /// And so long at most.
-const MAX_LIFE: u64 = 7 * 24 * 60 * 60;
+const MAX_LIFE: u64 = 7 * DAY;
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;
 /// A clock that is off by more is a problem (R9).
 const SKEW_MS: i64 = 5_000;
 /// A disk with less room than this share of it is a problem…
@@ -214,7 +216,9 @@ pub(super) async fn create_token(
     let NewJoinToken { host_name, expires_in_seconds, for_host } = new;
     let field = |name: &str, text: String| ApiError::unprocessable(Some(name.to_owned()), text);
     if expires_in_seconds.is_some_and(|seconds| !(1..=MAX_LIFE).contains(&seconds)) {
-        return Err(field("expires_in_seconds", format!("expires_in_seconds must be 1 to {MAX_LIFE}")));
+        let text =
+            format!("a join token lives for a second at least, and for {} days at most", MAX_LIFE / DAY);
+        return Err(field("expires_in_seconds", text));
     }
     let name = host_name.unwrap_or_default();
     if !name.is_empty() && name != super::host_door::host_name(&name) {

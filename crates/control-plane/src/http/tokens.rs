@@ -43,8 +43,10 @@ pub(super) async fn create(
     let NewToken { label: wanted, expires_in_seconds } = new;
     let label = label("label", &wanted)?;
     if expires_in_seconds.is_some_and(|seconds| !(1..=MAX_LIFE).contains(&seconds)) {
-        let detail =
-            format!("expires_in_seconds must be 1 to {MAX_LIFE}, or absent for a token that never expires");
+        let days = MAX_LIFE / 86_400;
+        let detail = format!(
+            "a token lives for a second at least and for {days} days at most, or for ever when nothing is said"
+        );
         return Err(ApiError::unprocessable(Some("expires_in_seconds".to_owned()), detail));
     }
     let text = crate::random::bytes()

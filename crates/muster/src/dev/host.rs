@@ -13,6 +13,7 @@ use host_proto::join::{CONNECT_PATH, TrustAnchor};
 
 use super::door::Door;
 use crate::command::agent::{socket_of, with_netd};
+use crate::output;
 
 /// What the demo host would run with, or why there is none.
 pub(super) fn options(data_dir: &Path) -> Result<Options, String> {
@@ -79,6 +80,20 @@ pub(super) async fn run(
     passing.abort();
     ended?;
     // What was deployed goes on, with all that it needs; without it nothing of the demo is left running.
-    host_agent::rest(&options).await?;
+    if !host_agent::rest(&options).await? {
+        let _ = output::line(&farewell(&options));
+    }
     Ok(())
+}
+
+/// What is said at the end when containers go on.
+fn farewell(options: &Options) -> String {
+    let Options { identity, data_dir, run_dir, .. } = options;
+    format!(
+        "What was deployed on this machine goes on. At the next muster dev it is there again: muster projects rm NAME ends it.\n\
+         Or at once, all but volumes:  muster agent leave --remove-containers --identity {} --data-dir {} --run-dir {}",
+        identity.display(),
+        data_dir.display(),
+        run_dir.display()
+    )
 }
