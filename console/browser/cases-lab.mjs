@@ -32,7 +32,8 @@ async function becomesHost(page, { machine }) {
   assert.equal((await ticked(page)).length, 4);
   await page.getByRole('status').getByRole('link', { name: machine.name }).click();
   await heading(page, machine.name);
-  await page.getByText('no replica is meant to run there; nothing is wrong there.').waitFor();
+  await page.getByText('no replica is meant to run there').waitFor();
+  await page.getByText('no container engine answers there').waitFor({ state: 'hidden' });
   await look(page, 'the host');
 }
 
