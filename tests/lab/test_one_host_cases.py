@@ -127,6 +127,7 @@ def test_h59_an_engine_is_replaced_in_place_by_a_much_newer_one(world):
     host.start_engine()
     newer = host.engine.call("GET", "/version")["Version"]
     check(not newer.startswith("20."), f"the engine is {newer}")
+    wait_for("the host to say so", lambda: ground.plane.host(host.name)["engine"] == newer, 60)
     equal(ground.starts("shop"), started, "containers")
     poller.unbroken(least=100)
     ground.plane.deployed("shop", projects.shop("v2"), projects.SHOP_FILES)
