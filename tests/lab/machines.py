@@ -337,8 +337,12 @@ class Host:
         return int(said) if code == 0 and said.strip() not in ("", "0") else None
 
     def kill_unit(self, name, stay=False):
-        """kill -9 of its main process; systemd starts it again if it is told so, unless it shall stay dead."""
+        """kill -9 of its main process; systemd starts it again if it is told so, unless it shall stay dead. When this is
+        over systemd knows: a start before that would find it running, and do nothing."""
+        pid = self.unit_pid(name)
         self.run("systemctl", "kill", "--kill-whom=main", "--signal=KILL", name, check=False)
+        if pid:
+            until(f"{name} to be gone", lambda: self.unit_pid(name) != pid)
         if stay:
             self.run("systemctl", "stop", name)
 

@@ -129,7 +129,7 @@ def test_h59_an_engine_is_replaced_in_place_by_a_much_newer_one(world):
     check(not newer.startswith("20."), f"the engine is {newer}")
     wait_for("the host to say so", lambda: ground.plane.host(host.name)["engine"] == newer, 60)
     equal(ground.starts("shop"), started, "containers")
-    poller.unbroken(least=100)
+    poller.unbroken(least=50)
     ground.plane.deployed("shop", projects.shop("v2"), projects.SHOP_FILES)
     wait_for("what was deployed afterwards", lambda: ground.page(WEB) == "v2", 30)
     ground.foreign.untouched()
@@ -158,6 +158,6 @@ def test_h63_an_app_that_refuses_at_first_gets_healthy_in_every_deployment(world
     for version in ("v1", "v2") * 4:
         ground.plane.deployed("page", projects.page(version, extra=late))
         wait_for(version, lambda: ground.page(PAGE) == version, 10)
-    equal(len(ground.ours("page", running=False)), 1, "containers")
+    wait_for("one container", lambda: len(ground.ours("page", running=False)) == 1, 30)
     stays("it serves", lambda: ground.page(PAGE) == "v2", 2)
     ground.foreign.untouched()
