@@ -153,3 +153,24 @@ def test_h58_five_deploys_of_three_replicas_leave_three_containers(world):
     poller.unbroken(least=3)
     equal(len(ground.host.engine.networks()) - 3, 2, "networks beside the engine's own: theirs and ours")
     ground.foreign.untouched()
+
+
+def test_a_secret_that_a_container_prints_at_its_end_is_masked(world):
+    ground = OneHost(world)
+    text = """\
+name: leaky
+services:
+  web:
+    image: lab/busybox:1
+    command: ["sh", "-c", "echo the password is $$(cat /run/secrets/pw); echo INFO user admin logged in; exit 3"]
+    secrets: [pw]
+    stop_grace_period: 1s
+secrets:
+  pw: {file: ./pw.txt}
+"""
+    code, said = ground.plane.deploy("leaky", text, {"pw.txt": projects.PASSWORD})
+    check(code == 1 and "the password is ***" in said, f"it says the last words: {said}")
+    check(projects.PASSWORD not in said, f"the secret shows: {said}")
+    told = [line for line in ground.plane.child.lines if "INFO user admin logged in" in line and "address" not in line]
+    equal(told, [], "lines that a container put into the server's log")
+    ground.foreign.untouched()

@@ -6,8 +6,10 @@
 //! them alone.
 
 mod net;
+mod registry;
 mod replica;
 mod section;
+mod volume;
 
 use std::collections::BTreeMap;
 
@@ -17,11 +19,13 @@ pub use net::{
     Action, Certificate, Chain, Dns, DnsPolicy, DnsRecord, DnsValue, Egress, FirewallRule, Network, Peer,
     PortRange, Protocol, RecordType, Route, RouteKind, Upstream, Where,
 };
+pub use registry::registry_of;
 pub use replica::{
     Attachment, DesiredRun, Health, HealthCheck, Image, Kind, Logging, Mount, MountSource, Pull, ReplicaSpec,
     Resources, Restart, RestartPolicy, Security, Stop, Ulimit, UpdateOrder,
 };
 pub use section::{Section, SectionHashes};
+pub use volume::{VolumeKind, volume_kind};
 
 use crate::id::{FileId, ReplicaId, ServiceId, VolumeId};
 use crate::secret::Secret;
@@ -180,6 +184,13 @@ pub struct Volume {
     /// Who uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_service_id: Option<ServiceId>,
+}
+
+impl Volume {
+    /// What its options make of it.
+    pub fn kind(&self) -> VolumeKind<'_> {
+        volume_kind(&self.options)
+    }
 }
 
 fn local() -> String {

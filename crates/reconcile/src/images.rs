@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host_proto::desired::{Gc, Image};
+use host_proto::desired::{Gc, Image, registry_of};
 use host_proto::id::{ReleaseId, ServiceId};
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +32,7 @@ impl Reference {
             Some((last, tag)) => (rest[..path + last.len()].to_owned(), Some(tag.to_owned())),
             None => (rest.to_owned(), None),
         };
-        let first = name.split_once('/').map(|(first, _)| first);
-        let registry = first.filter(|first| first.contains(['.', ':']) || *first == "localhost");
-        Self { registry: registry.unwrap_or("docker.io").to_owned(), name, tag, digest }
+        Self { registry: registry_of(&name).to_owned(), name, tag, digest }
     }
 }
 

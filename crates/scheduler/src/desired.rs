@@ -65,13 +65,16 @@ pub fn desired_state(world: &HostWorld<'_>) -> DesiredState {
         HostMode::Cordoned => Mode::Cordoned,
     };
     state.gc = Gc::default();
-    state.registry = Registry { address: None, auth: world.registries.to_vec() };
     state.dns = Dns { domain: DOMAIN.to_owned(), ttl_s: TTL_S, ..Dns::default() };
     let mut removals = Removals { replicas: small(world.unknown), networks: NETWORKS, ..Removals::default() };
     for project in world.projects {
         add_project(world, project, &mut state, &mut removals);
     }
     state.removals = removals;
+    // A host is told the credentials that its own images need, and no others.
+    let needs = |auth: &&RegistryAuth| state.replicas.iter().any(|spec| auth.is_for(spec.image.registry()));
+    let auth = world.registries.iter().filter(needs).cloned().collect();
+    state.registry = Registry { address: None, auth };
     state.files.sort_by(|a, b| a.id.cmp(&b.id));
     state.files.dedup_by(|a, b| a.id == b.id);
     state

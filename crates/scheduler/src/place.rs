@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use host_proto::desired::VolumeKind;
 use host_proto::id::HostId;
 use model::hosting::{HostMode, ProjectWorld, Release, Service};
-use model::service::MountSource;
+use model::service::{MountSource, VolumeSpec};
 use model::{Attributes, Selector};
 
 use crate::world::{HostView, Presence};
@@ -181,11 +182,15 @@ fn mounts(world: &ProjectWorld, release: &Release, view: &HostView, hosts: &[Hos
             MountSource::Volume { volume, .. } => {
                 // A volume can be a path of the host by another name.
                 let spec = world.project.volumes.iter().find(|it| it.name == *volume);
-                if let Some(spec) = spec.filter(|it| it.is_host_path()) {
-                    let path = spec.options.get("device").cloned().unwrap_or_default();
-                    if !allows(&view.host.allowed_paths, &path) {
-                        return Some(Refusal::PathNotAllowed { path });
+                match spec.map(VolumeSpec::kind) {
+                    Some(VolumeKind::HostPath(path)) if !allows(&view.host.allowed_paths, path) => {
+                        return Some(Refusal::PathNotAllowed { path: path.to_owned() });
                     }
+                    // Compose files with such a volume are refused; one that was stored before that is not mounted either.
+                    Some(VolumeKind::Refused(_)) => {
+                        return Some(Refusal::PathNotAllowed { path: format!("volume {volume}") });
+                    }
+                    _ => {}
                 }
                 let place = world.volumes.iter().find(|it| it.spec.name == *volume && !it.doomed);
                 if let Some(place) = place.filter(|place| place.host_id != view.host.id) {

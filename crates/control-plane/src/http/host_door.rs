@@ -60,6 +60,10 @@ pub(super) async fn join(
         Joined::Host { host, again } => {
             context.throttle.succeeded(attempt, clock::now());
             tracing::info!(host = %host.id, %address, again, "the machine at {address} is host {} now", host.name);
+            if !again {
+                // The machine that was this host before has no token any more, and must not hear another word.
+                context.services.live.forget(&host.id, "another machine has joined in its place");
+            }
             context.hub.hosts_changed([host.id.to_string()]);
             let answer = JoinAnswer {
                 host_id: host.id.clone(),

@@ -21,7 +21,8 @@ pub(crate) const DEFAULT_NETWORK: &str = "default";
 struct Given {
     networks: Vec<NetworkPlace>,
     volumes: Vec<VolumePlace>,
-    last: BTreeMap<NetworkId, Ipv4Addr>,
+    /// On each network, the last of which is where the search goes on.
+    addresses: BTreeMap<NetworkId, Vec<Ipv4Addr>>,
     writes: Vec<ProjectWrite>,
 }
 
@@ -37,7 +38,7 @@ impl Services {
         let mut given = Given {
             networks: world.networks.clone(),
             volumes: world.volumes.clone(),
-            last: BTreeMap::new(),
+            addresses: BTreeMap::new(),
             writes: Vec::new(),
         };
         let deployment = world.deployment.as_ref().map(|it| it.id);
@@ -128,15 +129,16 @@ impl Services {
             let spec = world.project.networks.iter().find(|it| it.name == name).cloned();
             let spec = spec.unwrap_or_else(|| NetworkSpec { name: name.to_owned(), internal: false });
             let Some(place) = self.network(world, &spec, host, view, given).await? else { return Ok(None) };
-            let mut used: BTreeSet<Ipv4Addr> = given.last.values().copied().collect();
+            let now = given.addresses.get(&place.id).map(Vec::as_slice).unwrap_or_default();
+            let mut used: BTreeSet<Ipv4Addr> = now.iter().copied().collect();
             let theirs = world.replicas.iter().flat_map(|it| &it.addresses);
             used.extend(theirs.filter(|it| it.network_id == place.id).map(|it| it.ip));
-            let after = match given.last.get(&place.id) {
+            let after = match now.last() {
                 Some(ip) => Some(*ip),
                 None => self.store.last_address(place.id.clone()).await?,
             };
             let Some(ip) = free_ip(place.subnet, &used, after) else { return Ok(None) };
-            given.last.insert(place.id.clone(), ip);
+            given.addresses.entry(place.id.clone()).or_default().push(ip);
             addresses.push(Address { network_id: place.id, ip });
         }
         Ok(Some(addresses))

@@ -149,7 +149,8 @@ fn tell(world: &ProjectWorld, changes: &[Change]) {
             let number = world.deployment.as_ref().map_or(0, |it| it.id.0);
             match state {
                 DeploymentState::RollingBack => {
-                    let reason = reason.as_deref().unwrap_or_default();
+                    // The lines after the first are a container's own: it could forge lines of this log.
+                    let reason = reason.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
                     tracing::warn!(project, number, "deployment {number} of {project} goes back: {reason}");
                 }
                 state => {

@@ -168,6 +168,80 @@ async fn connect_7_another_machine_with_the_token_is_refused_and_the_first_stays
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_that_joins_in_the_place_of_a_connected_one_takes_it_and_the_other_hears_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let old = Machine::named("h1");
+    let answer = api.join(&old).await;
+    let before = living(&world, &answer, &old).await;
+    testkit::until("a state", || !before.seen.lock().unwrap().states.is_empty()).await;
+    let (status, token) = api.call("POST", "/join-tokens", Some(json!({"for_host": "h1"}))).await;
+    assert_eq!(status, StatusCode::CREATED, "{token}");
+    let new = Machine { machine_id: "made-anew".to_owned(), key: "made-anew".to_owned(), ..old.clone() };
+    let joined = new.join(world.console, token["token"].as_str().unwrap()).await;
+    let joined = joined.unwrap_or_else(|answer| panic!("{}", answer.text()));
+    assert_eq!(joined.host_id, answer.host_id);
+    assert_eq!(soon("the end of the old connection", before.task).await.unwrap(), 4003);
+    let after = living(&world, &joined, &new).await;
+    testkit::until("a state", || !after.seen.lock().unwrap().states.is_empty()).await;
+    assert_eq!(api.host("h1").await.state, "online");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_replicas_that_are_added_at_once_have_an_address_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let machine = Machine::named("h1");
+    let answer = api.join(&machine).await;
+    let host = living(&world, &answer, &machine).await;
+    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let compose = "name: shop\nservices:\n  web:\n    image: nginx\n    deploy: {replicas: 230}\n";
+    let (status, body) = api.deploy(compose).await;
+    assert_eq!(status, StatusCode::CREATED, "{body}");
+    let addresses = || -> Vec<std::net::Ipv4Addr> {
+        let seen = host.seen.lock().unwrap();
+        let Some(state) = seen.states.last() else { return Vec::new() };
+        state.replicas.iter().flat_map(|spec| spec.networks.iter().map(|it| it.ip)).collect()
+    };
+    testkit::until("all of them", || addresses().len() == 230).await;
+    let distinct: std::collections::BTreeSet<_> = addresses().into_iter().collect();
+    assert_eq!(distinct.len(), 230);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_is_told_the_credentials_of_its_own_images_and_no_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let machine = Machine::named("h1");
+    let answer = api.join(&machine).await;
+    let host = living(&world, &answer, &machine).await;
+    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    for registry in ["r.example:5000", "other.example", "index.docker.io"] {
+        let body = json!({"registry": registry, "username": "robot", "password": format!("of {registry}")});
+        let (status, body) = api.call("PUT", "/registries", Some(body)).await;
+        assert!(status.is_success(), "{body}");
+    }
+    let told = || -> Vec<String> {
+        let seen = host.seen.lock().unwrap();
+        let auth = seen.states.last().map(|state| state.registry.auth.clone()).unwrap_or_default();
+        auth.into_iter().map(|auth| auth.registry).collect()
+    };
+    for (image, registry) in [("r.example:5000/team/app:1", "r.example:5000"), ("nginx", "index.docker.io")] {
+        let (status, body) =
+            api.deploy(&format!("name: shop\nservices: {{web: {{image: '{image}'}}}}\n")).await;
+        assert_eq!(status, StatusCode::CREATED, "{body}");
+        assert_eq!(api.outcome(&body["id"]).await.state, "done");
+        testkit::until("its credential", || told() == [registry]).await;
+    }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn state_13_generations_and_epoch_survive_a_restart_of_the_server() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;

@@ -257,7 +257,11 @@ impl Worker {
             crashes: &self.crashes,
             now: self.parts.clock.now(),
         };
-        let seen = reports(&sight);
+        let mut seen = reports(&sight);
+        // What a container printed last goes to the server, and from there to people and into its database.
+        for text in seen.iter_mut().flatten().flat_map(|report| &mut report.last_log_lines) {
+            *text = self.parts.log.masked(text);
+        }
         if let Some(reports) = &seen
             && self.online
             && let Some(status) = self.reporter.changes(reports)

@@ -78,10 +78,11 @@ impl Engine {
 
     /// Makes a volume. An engine gives the one that it has when the name is taken: that one is only ours if it says so.
     async fn create_volume(&self, volume: &Volume) -> Result<(), Trouble> {
+        let options = spec::volume_options(&self.options, volume).map_err(refused)?;
         let request = VolumeCreateRequest {
             name: Some(volume.name.clone()),
             driver: Some(volume.driver.clone()),
-            driver_opts: Some(volume.options.clone().into_iter().collect()),
+            driver_opts: Some(options.into_iter().collect()),
             labels: Some(labels::of_volume(self.host(), volume)),
             cluster_volume_spec: None,
         };

@@ -92,13 +92,9 @@ fn told(line: CreateImageInfo, progress: &mut impl FnMut(&str)) {
     }
 }
 
-/// The credential for a registry. Docker's own one goes by several names.
+/// The credential for a registry.
 fn credentials(registry: &Registry, wanted: &str) -> Option<DockerCredentials> {
-    let plain = |name: &str| match name {
-        "index.docker.io" | "registry-1.docker.io" | "https://index.docker.io/v1/" => "docker.io".to_owned(),
-        other => other.to_owned(),
-    };
-    let auth = registry.auth.iter().find(|auth| plain(&auth.registry) == wanted)?;
+    let auth = registry.auth.iter().find(|auth| auth.is_for(wanted))?;
     Some(DockerCredentials {
         username: Some(auth.username.clone()),
         password: Some(auth.password.expose().to_owned()),

@@ -14,6 +14,7 @@ use host_proto::desired::{Attachment, Health, HealthCheck, Network, ReplicaSpec}
 
 use super::connect::ApiVersion;
 use super::{EngineOptions, labels};
+pub(super) use host::volume_options;
 
 /// The network that a container is made in, and those that it is attached to before it starts.
 #[derive(Debug)]

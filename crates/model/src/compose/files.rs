@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use host_proto::desired::VolumeKind;
+
 use super::keys;
 use super::problem::Problems;
 use super::service::{Context, bad_name, unsupported};
@@ -73,10 +75,14 @@ pub(super) fn volume(name: &str, at: &At, context: &Context<'_>, problems: &mut 
             _ => unsupported(&value, &key, keys::VOLUME, &["driver", "driver_opts"], problems),
         }
     }
-    if spec.is_host_path() && !context.allow_host_paths {
-        let text = "is a path of the host; write x-muster: {allow_host_paths: true} at the top of the file, which the \
-                    host must allow too";
-        problems.error(at, text);
+    match spec.kind() {
+        VolumeKind::HostPath(_) if !context.allow_host_paths => {
+            let text = "is a path of the host; write x-muster: {allow_host_paths: true} at the top of the file, which the \
+                        host must allow too";
+            problems.error(at, text);
+        }
+        VolumeKind::Refused(why) => problems.error(at, format!("driver_opts: {why}")),
+        VolumeKind::HostPath(_) | VolumeKind::Directory | VolumeKind::Memory | VolumeKind::Remote => {}
     }
     spec
 }

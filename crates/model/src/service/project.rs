@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use host_proto::desired::{VolumeKind, volume_kind};
 use serde::{Deserialize, Serialize};
 
 /// A network of a project.
@@ -26,10 +27,8 @@ pub struct VolumeSpec {
 }
 
 impl VolumeSpec {
-    /// Whether its data is a path of the host, which a host must allow.
-    pub fn is_host_path(&self) -> bool {
-        let has_bind =
-            self.options.get("o").is_some_and(|o| o.split(',').any(|o| o == "bind" || o == "rbind"));
-        has_bind || self.options.get("type").is_some_and(|kind| kind == "none")
+    /// What its options make of it. A path of the host must be allowed by that host.
+    pub fn kind(&self) -> VolumeKind<'_> {
+        volume_kind(&self.options)
     }
 }

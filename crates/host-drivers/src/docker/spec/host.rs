@@ -1,14 +1,14 @@
 //! What a container may use and see of its host.
 
-use std::collections::HashMap;
-use std::path::{Component, Path};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Component, Path, PathBuf};
 
 use bollard::models::{
     HostConfig, HostConfigLogConfig, Mount, MountBindOptions, MountBindOptionsPropagationEnum,
     MountTmpfsOptions, MountType, ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
 };
 use host_proto::DesiredState;
-use host_proto::desired::{self, MountSource, ReplicaSpec, Resources};
+use host_proto::desired::{self, MountSource, ReplicaSpec, Resources, Volume, VolumeKind};
 
 use super::{Networks, signed};
 use crate::docker::EngineOptions;
@@ -121,6 +121,8 @@ fn mount(options: &EngineOptions, desired: &DesiredState, mount: &desired::Mount
         MountSource::Volume { volume_id } => {
             let volume =
                 desired.volume(volume_id).ok_or_else(|| format!("there is no volume {volume_id}"))?;
+            // Again at each container: what a path leads to may be another thing than when the volume was made.
+            volume_options(options, volume)?;
             Mount { typ: Some(MountType::VOLUME), source: Some(volume.name.clone()), ..base }
         }
         MountSource::File { file_id } => {
@@ -133,12 +135,7 @@ fn mount(options: &EngineOptions, desired: &DesiredState, mount: &desired::Mount
                 MountTmpfsOptions { size_bytes: size_bytes.map(signed), ..MountTmpfsOptions::default() };
             Mount { typ: Some(MountType::TMPFS), tmpfs_options: Some(tmpfs), ..base }
         }
-        MountSource::HostPath { path } if is_allowed(&options.allow_host_paths, Path::new(path)) => {
-            bind(base, path.clone())
-        }
-        MountSource::HostPath { path } => {
-            return Err(format!("the operator of this host does not allow services to mount {path}"));
-        }
+        MountSource::HostPath { path } => bind(base, allowed_path(&options.allow_host_paths, path)?),
     })
 }
 
@@ -151,10 +148,39 @@ fn bind(base: Mount, source: String) -> Mount {
     Mount { typ: Some(MountType::BIND), source: Some(source), bind_options: Some(private), ..base }
 }
 
-/// Whether a path lies at or below one that is allowed. A path that climbs is none.
-fn is_allowed(allowed: &[std::path::PathBuf], path: &Path) -> bool {
-    let plain = path.is_absolute() && path.components().all(|part| !matches!(part, Component::ParentDir));
-    plain && allowed.iter().any(|root| path.starts_with(root))
+/// The options of a volume as the engine is given them: a path of the host is what it leads to, and has to be allowed.
+pub(in crate::docker) fn volume_options(
+    options: &EngineOptions,
+    volume: &Volume,
+) -> Result<BTreeMap<String, String>, String> {
+    let mut given = volume.options.clone();
+    match volume.kind() {
+        VolumeKind::HostPath(path) => {
+            given.insert("device".to_owned(), allowed_path(&options.allow_host_paths, path)?);
+        }
+        VolumeKind::Refused(why) => return Err(format!("the volume {}: {why}", volume.name)),
+        VolumeKind::Directory | VolumeKind::Memory | VolumeKind::Remote => {}
+    }
+    Ok(given)
+}
+
+/// Where a path leads, if that lies at or below one that is allowed. Links are followed first: whoever may write below an
+/// allowed path can make one to anywhere.
+fn allowed_path(allowed: &[PathBuf], path: &str) -> Result<String, String> {
+    let refused = || format!("the operator of this host does not allow services to mount {path}");
+    let plain = |path: &Path| {
+        path.is_absolute() && path.components().all(|part| !matches!(part, Component::ParentDir))
+    };
+    let below = |path: &Path, root: &PathBuf| plain(path) && path.starts_with(root);
+    if !allowed.iter().any(|root| below(Path::new(path), root)) {
+        return Err(refused());
+    }
+    let real = std::fs::canonicalize(path).map_err(|error| format!("{path} on this host: {error}"))?;
+    let roots = allowed.iter().filter_map(|root| std::fs::canonicalize(root).ok());
+    if !roots.into_iter().any(|root| real.starts_with(root)) {
+        return Err(refused());
+    }
+    real.into_os_string().into_string().map_err(|_| format!("{path} leads to a name that is no text"))
 }
 
 #[cfg(test)]
@@ -162,18 +188,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn host_paths_are_mounted_only_below_what_the_operator_allows() {
-        let allowed = ["/srv/data".into()];
-        for (path, expected) in [
-            ("/srv/data", true),
-            ("/srv/data/app", true),
-            ("/srv/database", false),
-            ("/srv/data/../../etc", false),
-            ("srv/data", false),
-            ("/", false),
-        ] {
-            assert_eq!(is_allowed(&allowed, Path::new(path)), expected, "{path}");
+    fn host_paths_are_mounted_only_below_what_the_operator_allows_and_by_where_they_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path).to_string_lossy().into_owned();
+        for path in ["data/app", "database"] {
+            std::fs::create_dir_all(at(path)).unwrap();
         }
-        assert!(!is_allowed(&[], Path::new("/srv/data")));
+        let link = |to: &str, path: &str| std::os::unix::fs::symlink(to, at(path)).unwrap();
+        link("/etc", "data/out");
+        link("app", "data/in");
+        link(&at("data"), "other-name");
+        let allowed = [PathBuf::from(at("data"))];
+        for (path, leads_to) in [
+            ("data", Some("data")),
+            ("data/app", Some("data/app")),
+            ("data/in", Some("data/app")),
+            ("data/out", None),
+            ("data/out/passwd", None),
+            ("database", None),
+            ("data/../database", None),
+            ("other-name", None),
+            ("data/nothing", None),
+        ] {
+            assert_eq!(allowed_path(&allowed, &at(path)).ok(), leads_to.map(at), "{path}");
+        }
+        assert!(allowed_path(&allowed, "data").is_err() && allowed_path(&allowed, "/").is_err());
+        assert_eq!(allowed_path(&[at("other-name").into()], &at("other-name/app")).unwrap(), at("data/app"));
+        assert!(allowed_path(&[], &at("data")).is_err());
     }
 }

@@ -10,7 +10,7 @@ fn options() -> EngineOptions {
         socket: "/run/docker.sock".into(),
         host: "hst_1".parse().unwrap(),
         files: FilePlaces { files: "/var/lib/5050/files".into(), secrets: "/run/5050/secrets".into() },
-        allow_host_paths: vec!["/srv".into()],
+        allow_host_paths: vec!["/usr".into()],
     }
 }
 
@@ -58,7 +58,7 @@ fn everything_of_a_replica_is_asked_for() {
             {"type": "volume", "volume_id": "vol_1", "target": "/data"},
             {"type": "file", "file_id": "fil_2", "target": "/run/secrets/key"},
             {"type": "tmpfs", "size_bytes": 1024, "target": "/tmp"},
-            {"type": "host_path", "path": "/srv/x", "target": "/x", "read_only": true},
+            {"type": "host_path", "path": "/usr/share", "target": "/x", "read_only": true},
         ],
         "networks": [{"network_id": "net_1", "ip": "10.208.4.7"}, {"network_id": "net_2", "ip": "10.208.5.7"}],
         "extra_hosts": ["db:1.2.3.4"],
@@ -104,7 +104,7 @@ fn everything_of_a_replica_is_asked_for() {
             {"Type": "bind", "Source": "/run/5050/secrets/fil_2", "Target": "/run/secrets/key", "ReadOnly": true,
              "BindOptions": private},
             {"Type": "tmpfs", "Target": "/tmp", "ReadOnly": false, "TmpfsOptions": {"SizeBytes": 1024}},
-            {"Type": "bind", "Source": "/srv/x", "Target": "/x", "ReadOnly": true, "BindOptions": private},
+            {"Type": "bind", "Source": "/usr/share", "Target": "/x", "ReadOnly": true, "BindOptions": private},
         ])
     );
     assert_eq!((&host["NanoCpus"], &host["Memory"]), (&json!(1_500_000_000), &json!(100)));

@@ -119,5 +119,13 @@ fn options_of_volumes_that_are_paths_of_the_host_must_be_asked_for() {
     assert_eq!(nfs.volumes[0].options, options);
     let bind = "{type: none, o: bind, device: /etc}";
     assert!(said(&text(bind, "")).iter().any(|line| line.contains("is a path of the host")));
-    assert_eq!(project(&[&text(bind, "x-muster: {allow_host_paths: true}\n")]).volumes.len(), 1);
+    let allowing = "x-muster: {allow_host_paths: true}\n";
+    assert_eq!(project(&[&text(bind, allowing)]).volumes.len(), 1);
+    for options in [
+        "{type: overlay, device: overlay, o: 'lowerdir=/etc:/usr'}",
+        "{type: none, o: bind, device: /srv/../etc}",
+    ] {
+        let said = said(&text(options, allowing));
+        assert!(said.iter().any(|line| line.contains("volumes.v: driver_opts: the ")), "{said:?}");
+    }
 }
