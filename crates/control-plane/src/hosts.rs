@@ -282,8 +282,9 @@ impl LiveHosts {
     /// A connection begins; what it listens to.
     fn begin(&self, id: &HostId, link: LinkStart) -> mpsc::Receiver<Errand> {
         let (errands, queue) = mpsc::channel(ERRANDS);
-        let LinkStart { number, connected_at, heard, address } = link;
+        let LinkStart { number, connected_at, heard, address, engine } = link;
         self.with(id, |entry| {
+            entry.known.engine = engine;
             let old = entry.link.replace(Link { number, errands, connected_at, heard, address });
             if let Some(old) = old {
                 let _ = old.errands.try_send(Errand::Replaced);
@@ -353,6 +354,8 @@ struct LinkStart {
     connected_at: UnixMillis,
     heard: Heard,
     address: IpAddr,
+    /// The engine, as its hello says.
+    engine: Option<DockerFacts>,
 }
 
 impl Entry {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use host_proto::id::HostId;
-use host_proto::message::{CloseCode, ErrorCode, ErrorMessage};
+use host_proto::message::{CloseCode, DockerFacts, ErrorCode, ErrorMessage};
 use host_proto::server::{Input, Output, Plan, Session, Settings};
 use host_proto::{Frame, Moment, Secret, ToServer};
 use model::{TokenHash, UnixMillis};
@@ -349,12 +349,13 @@ impl Connection {
         self.refuse(CloseCode::Restart, error);
     }
 
-    fn start(&self, connected_at: UnixMillis) -> LinkStart {
+    fn start(&self, connected_at: UnixMillis, engine: Option<DockerFacts>) -> LinkStart {
         LinkStart {
             number: self.number,
             connected_at,
             heard: self.heard.clone(),
             address: self.arrival.address,
+            engine,
         }
     }
 }
