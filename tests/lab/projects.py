@@ -6,6 +6,16 @@ WEB_PORT, ADMIN_PORT = 8080, 8081
 PASSWORD = "correct horse"
 # What lies beside the shop's file.
 SHOP_FILES = {"db_password.txt": PASSWORD}
+# How the images of lab/web show that they are well, and how long they may take to stop.
+WELL = """\
+    healthcheck:
+      test: [CMD-SHELL, "wget -q -O /dev/null http://127.0.0.1/healthz"]
+      interval: 1s
+      timeout: 2s
+      retries: 3
+      start_period: 1s
+    stop_grace_period: 2s
+"""
 
 
 def shop(version="v1", web="", services=""):
@@ -20,14 +30,7 @@ services:
     networks: [front, back]
     depends_on:
       db: {{condition: service_healthy}}
-    healthcheck:
-      test: [CMD-SHELL, "wget -q -O /dev/null http://127.0.0.1/healthz"]
-      interval: 1s
-      timeout: 2s
-      retries: 3
-      start_period: 1s
-    stop_grace_period: 2s
-{web}
+{WELL}{web}
   worker:
     image: lab/busybox:1
     command: ["sh", "-c", "n=0; while :; do n=$$((n+1)); echo order $$n with $$(cat /run/secrets/db_password | wc -c) letters; sleep 0.2; done"]
@@ -71,35 +74,11 @@ services:
   web:
     image: lab/web:{version}
     ports: ["{port}:80"]
-    healthcheck:
-      test: [CMD-SHELL, "wget -q -O /dev/null http://127.0.0.1/healthz"]
-      interval: 1s
-      timeout: 2s
-      retries: 3
-      start_period: 1s
-    stop_grace_period: 2s
-    deploy: {{replicas: {replicas}}}
+{WELL}    deploy: {{replicas: {replicas}}}
 {extra}
 """
 
 
 def kept(version="v1", project="kept", port=ADMIN_PORT, extra=""):
     """The page with a volume: the old replica stops before the new one starts."""
-    return f"""\
-name: {project}
-services:
-  web:
-    image: lab/web:{version}
-    ports: ["{port}:80"]
-    volumes: ["data:/data"]
-    healthcheck:
-      test: [CMD-SHELL, "wget -q -O /dev/null http://127.0.0.1/healthz"]
-      interval: 1s
-      timeout: 2s
-      retries: 3
-      start_period: 1s
-    stop_grace_period: 2s
-{extra}
-volumes:
-  data: {{}}
-"""
+    return page(version, project, port, extra='    volumes: ["data:/data"]\n' + extra) + "volumes:\n  data: {}\n"

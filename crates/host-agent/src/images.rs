@@ -26,7 +26,7 @@ pub(crate) struct Images {
     list: Arc<Mutex<List>>,
 }
 
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct List {
     /// What was pulled, by what it was pulled by.
@@ -75,9 +75,8 @@ impl Images {
         for used in list.used.drain(..surplus).collect::<Vec<_>>() {
             list.pulled.remove(&used.image);
         }
-        drop(list);
         if new {
-            self.save();
+            self.save(&list);
         }
     }
 
@@ -115,14 +114,13 @@ impl Images {
         let mut list = self.lock();
         list.pulled.remove(image);
         list.used.retain(|used| used.image != image);
-        drop(list);
-        self.save();
+        self.save(&list);
     }
 
-    /// When it cannot be written, as on a full disk, the next change tries again; what it lacks then stays on the disk.
-    fn save(&self) {
-        let list = self.lock().clone();
-        let text = serde_json::to_vec(&list).unwrap_or_default();
+    /// When it cannot be written, as on a full disk, the next change tries again; what it lacks then stays on the disk. The
+    /// list is held meanwhile, so that an older one never replaces a newer one.
+    fn save(&self, list: &List) {
+        let text = serde_json::to_vec(list).unwrap_or_default();
         if let Err(error) = atomic::replace(&self.path, &[&text]) {
             tracing::warn!("{} cannot be written: {error}", self.path.display());
         }

@@ -1,5 +1,6 @@
-//! What goes out without being asked for: counters every 30 seconds (REQ-8), and the host's own last lines, at once for a
-//! step of a deployment (REQ-9); counters also when the engine has come, gone or become another one. All of it can be dropped; the lines are sent again on the next connection.
+//! What goes out without being asked for: counters every 30 seconds and when the engine has come, gone or become another
+//! one (REQ-8), and the host's own last lines, at once for a step of a deployment (REQ-9). All of it can be dropped; the
+//! lines are sent again on the next connection.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -45,10 +45,7 @@ async fn a_volume_that_is_to_go_is_known_until_its_host_says_that_it_is_gone() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let host = living(&world, &answer, &machine).await;
-    until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let (machine, answer, host) = api.live_host("h1").await;
     let (_, body) = api.deploy(STORE).await;
     let done = api.outcome(&body["id"]).await;
     assert_eq!(done.state, "done", "{done:?}");
@@ -89,10 +86,7 @@ async fn a_host_that_leaves_during_a_deployment_and_its_project_can_be_removed()
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let host = living(&world, &answer, &machine).await;
-    until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let (_, _, host) = api.live_host("h1").await;
     host.seen.lock().unwrap().fates.insert("docker.io/library/db:1".to_owned(), Fate::Slow);
     let (_, begun) = api.deploy(STORE).await;
     until("a replica", || !host.seen.lock().unwrap().replicas.is_empty()).await;
@@ -181,8 +175,7 @@ async fn join_6_the_data_directory_holds_no_token_of_a_host() {
     let machine = Machine::named("h1");
     let join_token = api.join_token().await.token;
     let answer = machine.join(world.console, &join_token).await.unwrap_or_else(|it| panic!("{}", it.text()));
-    let host = living(&world, &answer, &machine).await;
-    until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let _host = living(&world, &answer, &machine).await;
     world.stop().await;
     let files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(files.iter().any(|file| file.ends_with("muster.db")), "{files:?}");

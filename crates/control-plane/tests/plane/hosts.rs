@@ -51,6 +51,14 @@ impl<'a> Api<'a> {
         machine.join(self.world.console, &token).await.unwrap_or_else(|answer| panic!("{}", answer.text()))
     }
 
+    /// A machine that has joined, and lives as the host of that name.
+    pub(crate) async fn live_host(&self, name: &str) -> (Machine, JoinAnswer, Living) {
+        let machine = Machine::named(name);
+        let answer = self.join(&machine).await;
+        let host = living(self.world, &answer, &machine).await;
+        (machine, answer, host)
+    }
+
     async fn host(&self, name: &str) -> Host {
         let (status, body) = self.call("GET", &format!("/hosts/{name}"), None).await;
         assert_eq!(status, StatusCode::OK, "{body}");
@@ -86,10 +94,13 @@ pub(crate) struct Living {
     pub(crate) task: JoinHandle<u16>,
 }
 
+/// Connects, and waits for the first state.
 pub(crate) async fn living(world: &World, answer: &JoinAnswer, machine: &Machine) -> Living {
     let host = SimHost::connect(world.console, answer.host_token.expose(), machine, Opening::default()).await;
     let seen = host.seen.clone();
-    Living { seen, task: tokio::spawn(host.live()) }
+    let host = Living { seen, task: tokio::spawn(host.live()) };
+    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    host
 }
 
 const WEB: &str = "services:\n  web:\n    image: web:1\n    ports: ['8080:80']\n";
@@ -125,10 +136,7 @@ async fn connect_8_a_token_that_is_unknown_or_of_a_removed_host_opens_nothing() 
     let api = Api::of(&world).await;
     let refused = SimHost::dial(world.console, "mst_host_nonsense").await.err().unwrap();
     assert_eq!(refused.status, 401);
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let host = living(&world, &answer, &machine).await;
-    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let (_, answer, host) = api.live_host("h1").await;
     let (status, body) = api.call("DELETE", "/hosts/h1", None).await;
     assert_eq!(status, StatusCode::NO_CONTENT, "{body}");
     assert_eq!(soon("the end of the connection", host.task).await.unwrap(), 4003);
@@ -142,10 +150,7 @@ async fn connect_7_another_machine_with_the_token_is_refused_and_the_first_stays
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let first = living(&world, &answer, &machine).await;
-    testkit::until("a state", || !first.seen.lock().unwrap().states.is_empty()).await;
+    let (machine, answer, first) = api.live_host("h1").await;
     for thief in [
         Machine { machine_id: "another-machine".to_owned(), ..machine.clone() },
         Machine { key: "another-key".to_owned(), ..machine.clone() },
@@ -172,10 +177,7 @@ async fn a_machine_that_joins_in_the_place_of_a_connected_one_takes_it_and_the_o
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let old = Machine::named("h1");
-    let answer = api.join(&old).await;
-    let before = living(&world, &answer, &old).await;
-    testkit::until("a state", || !before.seen.lock().unwrap().states.is_empty()).await;
+    let (old, answer, before) = api.live_host("h1").await;
     let (status, token) = api.call("POST", "/join-tokens", Some(json!({"for_host": "h1"}))).await;
     assert_eq!(status, StatusCode::CREATED, "{token}");
     let new = Machine { machine_id: "made-anew".to_owned(), key: "made-anew".to_owned(), ..old.clone() };
@@ -183,8 +185,7 @@ async fn a_machine_that_joins_in_the_place_of_a_connected_one_takes_it_and_the_o
     let joined = joined.unwrap_or_else(|answer| panic!("{}", answer.text()));
     assert_eq!(joined.host_id, answer.host_id);
     assert_eq!(soon("the end of the old connection", before.task).await.unwrap(), 4003);
-    let after = living(&world, &joined, &new).await;
-    testkit::until("a state", || !after.seen.lock().unwrap().states.is_empty()).await;
+    let _after = living(&world, &joined, &new).await;
     assert_eq!(api.host("h1").await.state, "online");
     world.stop().await;
 }
@@ -194,10 +195,7 @@ async fn many_replicas_that_are_added_at_once_have_an_address_each() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let host = living(&world, &answer, &machine).await;
-    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let (_, _, host) = api.live_host("h1").await;
     let compose = "name: shop\nservices:\n  web:\n    image: nginx\n    deploy: {replicas: 230}\n";
     let (status, body) = api.deploy(compose).await;
     assert_eq!(status, StatusCode::CREATED, "{body}");
@@ -217,10 +215,7 @@ async fn a_host_is_told_the_credentials_of_its_own_images_and_no_others() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let host = living(&world, &answer, &machine).await;
-    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let (_, _, host) = api.live_host("h1").await;
     for registry in ["r.example:5000", "other.example", "index.docker.io"] {
         let body = json!({"registry": registry, "username": "robot", "password": format!("of {registry}")});
         let (status, body) = api.call("PUT", "/registries", Some(body)).await;
@@ -248,9 +243,7 @@ async fn state_13_generations_and_epoch_survive_a_restart_of_the_server() {
     let machine = Machine::named("h1");
     let answer = Api::of(&world).await.join(&machine).await;
     let host = living(&world, &answer, &machine).await;
-    let seen = host.seen.clone();
-    testkit::until("a state", || !seen.lock().unwrap().states.is_empty()).await;
-    let before = seen.lock().unwrap().last().clone();
+    let before = host.seen.lock().unwrap().last().clone();
     let password = world.first.admin_password.clone();
     world.stop().await;
     assert_eq!(soon("the end", host.task).await.unwrap(), 1012, "come back later");
@@ -277,10 +270,7 @@ async fn a_deployment_reaches_the_host_is_done_when_it_runs_and_a_bad_one_goes_b
     assert_eq!(status, StatusCode::OK, "{plan}");
     let plan: Plan = serde_json::from_value(plan).unwrap();
     assert!(plan.refusals[0].contains("there is no host yet"), "{:?}", plan.refusals);
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let host = living(&world, &answer, &machine).await;
-    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let (_, _, host) = api.live_host("h1").await;
 
     let (status, body) = api.deploy(WEB).await;
     assert_eq!(status, StatusCode::CREATED, "{body}");
@@ -318,10 +308,7 @@ async fn a_secret_is_sealed_reaches_the_host_as_a_file_and_nobody_else() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let host = living(&world, &answer, &machine).await;
-    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    let (_, _, host) = api.live_host("h1").await;
     let compose = "services: {db: {image: 'db:1', secrets: [pw]}}\nsecrets: {pw: {external: true}}\n";
     let (status, body) = api.deploy(compose).await;
     assert_eq!(status, StatusCode::CONFLICT);

@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     stream::{Inbox, Stream},
@@ -18,6 +18,8 @@ use super::{
 /// A page of the list of agents, as the console asks for it.
 const PAGE: &str = "/api/v1/agents?limit=100";
 const PAUSE: Duration = Duration::from_millis(15);
+/// How often a deployment is looked at.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// An API to which somebody is logged in.
 #[derive(Debug, Clone)]
@@ -120,6 +122,26 @@ impl Connection {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let answer = self.request(method, path, &body).await?;
         if answer.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_slice(&answer)?) }
+    }
+
+    /// Deploys a Compose file; the number of the deployment.
+    pub(super) async fn deploy(&mut self, project: &str, compose: &str) -> anyhow::Result<String> {
+        let body = json!({ "files": [{ "name": "compose.yaml", "text": compose }] });
+        let made = self.call("POST", &format!("/api/v1/projects/{project}/deployments"), body).await?;
+        made["id"].as_str().map(str::to_owned).context("a deployment without an id")
+    }
+
+    /// Waits until a deployment is over, and well.
+    pub(super) async fn until_done(&mut self, id: &str, within: Duration) -> anyhow::Result<()> {
+        let end = Instant::now() + within;
+        loop {
+            let state = self.call("GET", &format!("/api/v1/deployments/{id}"), Value::Null).await?;
+            match state["state"].as_str() {
+                Some("done") => return Ok(()),
+                Some("running") if Instant::now() < end => tokio::time::sleep(LOOK).await,
+                _ => bail!("the deployment did not succeed: {state}"),
+            }
+        }
     }
 
     /// The body of the answer; anything but 200 or 201 is an error.

@@ -41,8 +41,6 @@ const JOINING: usize = 16;
 const WARM_UP: usize = 32;
 const CALM: Duration = Duration::from_millis(1_200);
 const CALM_LIMIT: Duration = Duration::from_secs(20);
-/// A replica without a check is ready when it has run for three seconds; then its deployment is over.
-const SETTLE: Duration = Duration::from_secs(4);
 const KNOWN_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(5);
 /// Connections on which projects are deployed.
@@ -157,21 +155,25 @@ impl Bench {
         for first in 0..DEPLOYING {
             let mut api = self.ask().await?;
             asking.spawn(async move {
+                let mut last = None;
                 for number in (first..hosts).step_by(DEPLOYING) {
-                    let path = format!("/api/v1/projects/bench-{number}/deployments");
-                    let body = json!({ "files": [{ "name": "compose.yaml", "text": COMPOSE }] });
-                    api.call("POST", &path, body).await?;
+                    last = Some(api.deploy(&format!("bench-{number}"), COMPOSE).await?);
                 }
-                anyhow::Ok(())
+                anyhow::Ok((api, last))
             });
         }
+        let mut last = Vec::new();
         while let Some(asked) = asking.join_next().await {
-            asked??;
+            last.push(asked??);
         }
         wait_for("deployments", &self.seen.replicas, hosts as u64).await?;
         let took = begun.elapsed();
-        // The server is silent while it waits for the last replicas to have run long enough, and has more to do then.
-        sleep(SETTLE).await;
+        // Each is over when its replica has run for a while, so those that were begun last are over last.
+        for (mut api, id) in last {
+            if let Some(id) = id {
+                api.until_done(&id, KNOWN_WITHIN).await?;
+            }
+        }
         self.rest().await?;
         let cpu = millis(self.process.cpu()?.saturating_sub(cpu)) / hosts as f64;
         let commits = self.commits.count()?.wrapping_sub(commits);

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -97,9 +97,7 @@ impl Ground {
 
     /// Deploys a Compose file; the number of the deployment.
     pub(super) async fn deploy(&self, asking: &mut Connection, compose: &str) -> anyhow::Result<String> {
-        let body = json!({ "files": [{ "name": "compose.yaml", "text": compose }] });
-        let made = asking.call("POST", &format!("/api/v1/projects/{PROJECT}/deployments"), body).await?;
-        made["id"].as_str().map(str::to_owned).context("a deployment without an id")
+        asking.deploy(PROJECT, compose).await
     }
 
     /// Waits until a deployment is over, and well.
@@ -109,15 +107,7 @@ impl Ground {
         id: &str,
         within: Duration,
     ) -> anyhow::Result<()> {
-        let end = Instant::now() + within;
-        loop {
-            let state = asking.call("GET", &format!("/api/v1/deployments/{id}"), Value::Null).await?;
-            match state["state"].as_str() {
-                Some("done") => return Ok(()),
-                Some("running") if Instant::now() < end => sleep(LOOK).await,
-                _ => bail!("the deployment did not succeed: {state}; {}", self.said()),
-            }
-        }
+        asking.until_done(id, within).await.with_context(|| format!("the agent said: {}", self.said()))
     }
 
     /// Takes this machine's containers, networks and rules away again. What carries the engine's socket goes on meanwhile.

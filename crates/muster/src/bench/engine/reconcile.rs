@@ -22,8 +22,9 @@ use crate::bench::{limits::Limits, process::Process, server::Server};
 const CPU_MS: f64 = 50.0;
 /// For all replicas to be started.
 const START_WITHIN: Duration = Duration::from_secs(600);
-/// After the last of them the agent still looks at what it did.
-const SETTLE: Duration = Duration::from_secs(10);
+/// After the last of them the agent still looks at what it did: until it has been calm for so long.
+const CALM: Duration = Duration::from_secs(2);
+const CALM_LIMIT: Duration = Duration::from_secs(60);
 const LIST: &str = "GET /containers/json";
 /// On every tenth pass.
 const SELDOM: [&str; 2] = ["GET /networks", "GET /volumes"];
@@ -40,7 +41,8 @@ pub(super) async fn measured(args: &EngineArgs, replicas: u32, window: Duration)
     );
     let id = ground.deploy(&mut asking, &compose).await?;
     ground.until_done(&mut asking, &id, START_WITHIN).await?;
-    sleep(SETTLE).await;
+    let [agent, _] = ground.processes()?;
+    agent.quiet(CALM, CALM_LIMIT).await?;
     let limits = watch(&ground, &proxy, window).await?;
     ground.leave().await?;
     Ok(limits)
