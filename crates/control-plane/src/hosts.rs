@@ -16,13 +16,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host_proto::desired::{DesiredState, Volume, VolumeState};
-use host_proto::id::{HostId, RouteId, VolumeId};
+use host_proto::id::{HostId, VolumeId};
 use host_proto::message::{DockerFacts, Facts, Hello, Metrics, StateApplied, ToAgent};
 use host_proto::report::{ItemResult, Outcome, ReplicaReport};
 use host_proto::server::Admission;
 use host_proto::{Frame, ToServer};
 use model::UnixMillis;
 use model::hosting::Subnet;
+use scheduler::Routes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -103,8 +104,8 @@ struct Known {
     sent: u64,
     /// The state that was sent last.
     asked: Asked,
-    /// The routes of the state that was applied last.
-    routes: BTreeSet<RouteId>,
+    /// The routes of the state that was applied last, and where they lead.
+    routes: Routes,
     foreign_ports: BTreeSet<u16>,
     unknown: usize,
     metrics: Option<Metrics>,
@@ -137,7 +138,7 @@ struct Asked {
     generation: u64,
     /// Volumes that it deletes.
     deletes: Vec<VolumeId>,
-    routes: BTreeSet<RouteId>,
+    routes: Routes,
 }
 
 impl Asked {
@@ -176,7 +177,7 @@ pub(crate) struct ForDecisions {
     /// Whether it is connected, or was a moment ago.
     pub(crate) online: bool,
     pub(crate) items: Vec<ItemResult>,
-    pub(crate) routes: BTreeSet<RouteId>,
+    pub(crate) routes: Routes,
     pub(crate) foreign_ports: BTreeSet<u16>,
 }
 
@@ -266,7 +267,7 @@ impl LiveHosts {
             epoch: state.epoch.clone(),
             generation: state.generation,
             deletes: state.volumes.iter().filter(goes).map(|volume| volume.id.clone()).collect(),
-            routes: state.routes.iter().map(|route| route.id.clone()).collect(),
+            routes: scheduler::desired::routes_of(state),
         };
         self.with(id, |entry| {
             entry.known.sent = state.generation;

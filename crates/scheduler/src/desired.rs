@@ -14,7 +14,7 @@ use host_proto::id::{FileId, NetworkId, ReplicaId};
 use host_proto::secret::Secret;
 use model::hosting::{Host, HostMode, NetworkPlace, Phase, ProjectWorld, VolumePlace};
 
-pub use routes::route_of;
+pub use routes::{route_of, routes_of};
 
 /// The zone of names that only containers see.
 pub const DOMAIN: &str = "internal";

@@ -16,4 +16,4 @@ pub mod world;
 pub use desired::{FileContent, HostWorld, desired_state};
 pub use place::{Placed, Refusal, place};
 pub use step::{Change, Step, step};
-pub use world::{HostView, Presence};
+pub use world::{HostView, Presence, Routes};

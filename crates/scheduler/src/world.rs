@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::desired::Protocol;
-use host_proto::id::RouteId;
+use host_proto::id::{ReplicaId, RouteId};
 use host_proto::report::ItemResult;
 use model::UnixMillis;
 use model::hosting::{Host, Replica};
@@ -18,6 +18,9 @@ pub enum Presence {
     /// It is offline, and nobody knows for how long.
     Gone,
 }
+
+/// The replicas that each route of a host leads to.
+pub type Routes = BTreeMap<RouteId, BTreeSet<ReplicaId>>;
 
 /// A host as it is now.
 #[derive(Debug, Clone)]
@@ -34,8 +37,9 @@ pub struct HostView {
     pub foreign_ports: BTreeSet<u16>,
     /// Items of its state that did not simply succeed.
     pub items: Vec<ItemResult>,
-    /// Routes of the state that it has said of that it is applied; those which failed are among the items.
-    pub routes: BTreeSet<RouteId>,
+    /// Routes of the state that it has said of that it is applied, and the replicas that each led to; those which failed
+    /// are among the items.
+    pub routes: Routes,
 }
 
 /// The name of the host of a replica, if that host is gone.

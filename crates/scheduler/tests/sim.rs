@@ -294,6 +294,26 @@ fn new_ports_are_open_when_their_host_has_applied_them_and_not_after_a_time() {
 }
 
 #[test]
+fn what_is_done_is_reached_through_its_ports_and_a_silent_host_is_not_waited_for_without_end() {
+    for answers in [true, false] {
+        let mut sim = Sim::new();
+        let page = |image| spec(image).order(Order::StopFirst).port(8080, 80);
+        sim.deploy(&[("web", page("web:1"))]);
+        sim.finish();
+        sim.deploy(&[("web", page("web:2"))]);
+        sim.steps(1);
+        sim.answers(answers);
+        let begun = sim.now();
+        sim.end();
+        assert_eq!(sim.state(), DeploymentState::Done);
+        let led: Vec<_> = sim.applied_routes().into_values().flatten().collect();
+        assert_eq!(led == sim.ids("web"), answers);
+        let took = sim.now() - begun;
+        assert_eq!(took < 10_000, answers, "{answers}: {took} ms");
+    }
+}
+
+#[test]
 fn a_port_that_a_busy_host_tries_late_fails_its_deployment_all_the_same() {
     let mut sim = Sim::new();
     sim.deploy(&[("web", spec("web:1").port(8080, 80))]);

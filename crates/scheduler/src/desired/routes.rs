@@ -10,11 +10,18 @@ use model::service::{Port, Protocol};
 
 use crate::hash::route_id;
 use crate::judge::takes_traffic;
+use crate::world::Routes;
 
 /// The identifier of a port of a service.
 pub fn route_of(service: &Service, port: &Port) -> Option<RouteId> {
     let ip = port.host_ip.map(|ip| ip.to_string()).unwrap_or_default();
     route_id(service.id.as_str(), port.host, port.protocol.as_str(), &ip)
+}
+
+/// Where the routes of a state lead to.
+pub fn routes_of(state: &DesiredState) -> Routes {
+    let led = |route: &Route| route.upstreams.iter().map(|upstream| upstream.replica_id.clone()).collect();
+    state.routes.iter().map(|route| (route.id.clone(), led(route))).collect()
 }
 
 pub(super) fn add(project: &ProjectWorld, host: &Host, state: &mut DesiredState, removals: &mut Removals) {

@@ -1,21 +1,23 @@
 //! A deployment as a whole: it is done when every service of it is where it should be, and goes back as a whole when one
 //! cannot get there, so that releases which were made for each other stay together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use host_proto::desired::Section;
-use host_proto::id::{ReleaseId, RouteId, ServiceId};
+use host_proto::id::{ReleaseId, ReplicaId, RouteId, ServiceId};
 use host_proto::report::{ItemResult, ItemState};
 use model::UnixMillis;
-use model::hosting::{Deployment, DeploymentItem, DeploymentState, ItemOutcome, Phase, ProjectWorld};
+use model::hosting::{
+    Deployment, DeploymentItem, DeploymentState, ItemOutcome, Phase, ProjectWorld, Replica,
+};
 use model::service::Port;
 
 use super::{Change, Failures, Step};
-use crate::judge::GIVE_UP_MS;
+use crate::judge::{GIVE_UP_MS, takes_traffic};
 use crate::world::{HostView, Presence, age_ms, gone};
 
-/// A host that does not say that it has applied what new ports are in is not waited for any longer than this, once all else
+/// A host that does not say that it has applied what its ports lead to is not waited for any longer than this, once all else
 /// is there.
 const OPEN_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -140,7 +142,9 @@ fn running(world: &ProjectWorld, hosts: &[HostView], failed: &Failures, now: Uni
     let mut all = true;
     for item in &deployment.items {
         let mut there = is_there(world, hosts, item, item.to.as_ref());
-        if let Some(until) = opening(world, hosts, &item.service_id, now).filter(|_| there) {
+        let open =
+            || opening(world, hosts, &item.service_id, now).or_else(|| leading(world, hosts, item, now));
+        if there && let Some(until) = open() {
             there = false;
             step.look_at(until);
         }
@@ -170,7 +174,7 @@ pub(super) fn opening(
     let ports = new_ports(world, item);
     let routes: Vec<RouteId> = ports.filter_map(|port| crate::desired::route_of(service, port)).collect();
     let waits = |view: &&HostView| {
-        let is_open = |id: &RouteId| view.routes.contains(id) && fault_of(view, id).is_none();
+        let is_open = |id: &RouteId| view.routes.contains_key(id) && fault_of(view, id).is_none();
         view.presence == Presence::Online && !routes.iter().all(is_open)
     };
     let mut until = None;
@@ -184,6 +188,31 @@ pub(super) fn opening(
         until = until.max(Some(last.max(deployment.created_at).after(OPEN_PATIENCE)));
     }
     until.filter(|until| now < *until)
+}
+
+/// Until when to wait for hosts to say that the ports of a service lead to somebody: what is done can be reached. One that
+/// still leads to a replica that is drained is no gap, and one that cannot be opened is told elsewhere.
+fn leading(
+    world: &ProjectWorld,
+    hosts: &[HostView],
+    item: &DeploymentItem,
+    now: UnixMillis,
+) -> Option<UnixMillis> {
+    let release = world.releases.get(item.to.as_ref()?)?;
+    let service = world.services.iter().find(|it| it.id == item.service_id)?;
+    let routes: Vec<RouteId> =
+        release.spec.ports.iter().filter_map(|port| crate::desired::route_of(service, port)).collect();
+    let waits = |view: &HostView| {
+        let here = || world.replicas_of(&service.id).filter(|it| it.host_id == view.host.id);
+        let since = here().filter(|it| takes_traffic(it)).map(|it| it.phase_since).max()?;
+        let is_served = |led: &BTreeSet<ReplicaId>| {
+            let answers = |it: &Replica| matches!(it.phase, Phase::Serving | Phase::Draining);
+            here().any(|it| answers(it) && led.contains(&it.id))
+        };
+        let leads = |id: &RouteId| view.routes.get(id).is_some_and(is_served) || fault_of(view, id).is_some();
+        (view.presence == Presence::Online && !routes.iter().all(leads)).then(|| since.after(OPEN_PATIENCE))
+    };
+    hosts.iter().filter_map(waits).max().filter(|until| now < *until)
 }
 
 /// The ports that a service publishes and did not publish before.

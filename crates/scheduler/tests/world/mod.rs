@@ -144,7 +144,7 @@ impl Sim {
             ports: BTreeMap::new(),
             foreign_ports: std::collections::BTreeSet::new(),
             items: Vec::new(),
-            routes: std::collections::BTreeSet::new(),
+            routes: scheduler::Routes::new(),
         };
         Self {
             now: 1_000_000,
@@ -172,6 +172,11 @@ impl Sim {
     /// Whether the host says that it has applied what it was told.
     pub(crate) fn answers(&mut self, answers: bool) {
         self.answers = answers;
+    }
+
+    /// Where the routes lead that the host said are applied.
+    pub(crate) fn applied_routes(&self) -> scheduler::Routes {
+        self.host.routes.clone()
     }
 
     pub(crate) fn now(&self) -> i64 {
@@ -381,7 +386,7 @@ impl Sim {
             return;
         }
         if self.answers {
-            self.host.routes = self.desired().routes.into_iter().map(|route| route.id).collect();
+            self.host.routes = scheduler::desired::routes_of(&self.desired());
         }
         let now = self.now;
         let (releases, fates) = (&self.world.releases, &self.fates);
