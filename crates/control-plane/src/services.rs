@@ -14,8 +14,8 @@ pub(crate) mod views;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host_proto::id::{ProjectId, ServiceId};
-use model::hosting::Subnet;
+use host_proto::id::{HostId, ProjectId, ServiceId};
+use model::hosting::{Host, Subnet};
 use store::{RESTORED_AT, Store, StoreError};
 use tokio::sync::mpsc;
 
@@ -39,7 +39,8 @@ pub(crate) struct Services {
     pub(crate) live: Arc<LiveHosts>,
     pub(crate) networks: Subnet,
     pub(crate) mesh: Subnet,
-    epoch: Mutex<String>,
+    /// The history that generations count in, of each host that has none of its own (R31).
+    epoch: String,
     /// What services wait for, as of the last look.
     waits: Mutex<BTreeMap<ServiceId, String>>,
     dirty: mpsc::UnboundedSender<ProjectId>,
@@ -75,7 +76,7 @@ impl Services {
             live,
             networks: ranges.networks,
             mesh: ranges.mesh,
-            epoch: Mutex::new(epoch),
+            epoch,
             waits: Mutex::default(),
             dirty,
             queue: Mutex::new(Some(queue)),
@@ -86,22 +87,20 @@ impl Services {
         Ok(services)
     }
 
-    /// The history that generations count in now (R31).
-    pub(crate) fn epoch(&self) -> String {
-        lock(&self.epoch).clone()
+    /// The history that the generations of a host count in now (R31).
+    pub(crate) fn epoch_of<'a>(&'a self, host: &'a Host) -> &'a str {
+        host.epoch.as_deref().unwrap_or(&self.epoch)
     }
 
-    /// A host has applied more than this database knows of: it is an older one. From here on generations count anew, and
-    /// no host removes anything until an operator says so (R26, R31).
-    pub(crate) async fn begin_epoch(&self) -> Result<(), StoreError> {
-        let restored = self.store.setting(RESTORED_AT).await?.unwrap_or_default();
-        let epoch = new_epoch();
-        self.store.hosts_adopt().await?;
-        self.store.put_setting(EPOCH, format!("{epoch} {restored}")).await?;
+    /// A host has applied more than this database knows of: from here on its generations count anew, and it removes nothing
+    /// until an operator says so (R26, R31). Numbers are per host, so when the database is an older one each host that was
+    /// told anything since then says so itself, and none can say it for others.
+    pub(crate) async fn begin_epoch(&self, id: &HostId) -> Result<(), StoreError> {
+        self.store.host_adopts(id.clone(), new_epoch()).await?;
         tracing::warn!(
-            "hosts know of more than this database: they keep what they run until an operator decides"
+            host = %id,
+            "host {id} knows of more than this database: it keeps what it runs until an operator decides"
         );
-        *lock(&self.epoch) = epoch;
         Ok(())
     }
 

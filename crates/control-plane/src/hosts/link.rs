@@ -217,7 +217,7 @@ impl Connection {
                         &self.id,
                         format!("it has applied generation {applied}, which this server never made"),
                     );
-                    if let Err(error) = self.services.begin_epoch().await {
+                    if let Err(error) = self.services.begin_epoch(&self.id).await {
                         self.failed(&error);
                     }
                 }

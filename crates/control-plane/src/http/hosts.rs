@@ -377,7 +377,7 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica], online: bool) -> Vec
     if host.adopting {
         let unknown = look.unknown;
         problems.push(format!(
-            "it removes nothing since the server was restored ({unknown} containers are unknown here): \
+            "it removes nothing, as this server is older than what it runs ({unknown} containers are unknown here): \
              muster hosts set {} --adopting=false lets it remove them",
             host.name
         ));

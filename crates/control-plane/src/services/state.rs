@@ -23,10 +23,9 @@ impl Services {
         };
         let files = self.contents(id, &projects).await?;
         let registries = self.credentials(registries);
-        let epoch = self.epoch();
         Ok(Some(desired_state(&HostWorld {
             host: &host,
-            epoch: &epoch,
+            epoch: self.epoch_of(&host),
             generation: host.generation,
             projects: &projects,
             files: &files,

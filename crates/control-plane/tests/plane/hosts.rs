@@ -59,6 +59,12 @@ impl<'a> Api<'a> {
         (machine, answer, host)
     }
 
+    /// Ends a host's connection, until the server has noticed.
+    async fn gone(&self, name: &str, host: Living) {
+        host.task.abort();
+        testkit::until_async("the end", async || self.host(name).await.address.is_none()).await;
+    }
+
     async fn host(&self, name: &str) -> Host {
         let (status, body) = self.call("GET", &format!("/hosts/{name}"), None).await;
         assert_eq!(status, StatusCode::OK, "{body}");
@@ -96,7 +102,12 @@ pub(crate) struct Living {
 
 /// Connects, and waits for the first state.
 pub(crate) async fn living(world: &World, answer: &JoinAnswer, machine: &Machine) -> Living {
-    let host = SimHost::connect(world.console, answer.host_token.expose(), machine, Opening::default()).await;
+    opened(world, answer, machine, Opening::default()).await
+}
+
+/// The same, with a connection that begins like this.
+async fn opened(world: &World, answer: &JoinAnswer, machine: &Machine, opening: Opening) -> Living {
+    let host = SimHost::connect(world.console, answer.host_token.expose(), machine, opening).await;
     let seen = host.seen.clone();
     let host = Living { seen, task: tokio::spawn(host.live()) };
     testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
@@ -250,14 +261,37 @@ async fn state_13_generations_and_epoch_survive_a_restart_of_the_server() {
     let mut world = World::start(dir.path()).await;
     world.first.admin_password = password;
     let opening = Opening { applied: Some((before.epoch.clone(), before.generation)), ..Opening::default() };
-    let again = SimHost::connect(world.console, answer.host_token.expose(), &machine, opening).await;
-    let seen = again.seen.clone();
-    let task = tokio::spawn(again.live());
-    testkit::until("a state", || !seen.lock().unwrap().states.is_empty()).await;
-    let after = seen.lock().unwrap().last().clone();
+    let again = opened(&world, &answer, &machine, opening).await;
+    let after = again.seen.lock().unwrap().last().clone();
     assert_eq!(after.epoch, before.epoch);
     assert!(after.generation > before.generation);
-    drop(task);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r26_a_host_that_has_applied_more_than_was_ever_numbered_adopts_and_no_other_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let (_, _, other) = api.live_host("h2").await;
+    let machine = Machine::named("h1");
+    let answer = api.join(&machine).await;
+    let host = living(&world, &answer, &machine).await;
+    let before = host.seen.lock().unwrap().last().clone();
+    api.gone("h1", host).await;
+    let applied = Some((before.epoch.clone(), before.generation + 40));
+    let again = opened(&world, &answer, &machine, Opening { applied, ..Opening::default() }).await;
+    let after = again.seen.lock().unwrap().last().clone();
+    assert!(after.adopt && after.epoch != before.epoch && after.generation == 1, "{after:?}");
+    // It is so also after the next connection, until an operator decides.
+    let applied = Some((after.epoch.clone(), after.generation));
+    api.gone("h1", again).await;
+    let again = opened(&world, &answer, &machine, Opening { applied, ..Opening::default() }).await;
+    let later = again.seen.lock().unwrap().last().clone();
+    assert!(later.adopt && later.epoch == after.epoch && later.generation == 2, "{later:?}");
+    assert_eq!((api.host("h1").await.adopting, api.host("h2").await.adopting), (true, false));
+    let states = other.seen.lock().unwrap().states.clone();
+    assert!(states.iter().all(|state| state.epoch == before.epoch && !(state.adopt && state.generation > 1)));
     world.stop().await;
 }
 

@@ -19,8 +19,9 @@ pub enum Output {
     },
     /// A host says hello. Decide ([`super::Admission`]), then say [`super::Input::Admit`] or [`super::Input::Refuse`].
     Hello(Box<Hello>),
-    /// The host applied a state that the store never numbered: the store was rolled back. Make a new epoch, durably;
-    /// the [`Plan`] that follows must be answered with a state of it (R26).
+    /// The host applied a state that the store never numbered: the store was rolled back, or the host lies. Make a new epoch
+    /// for this host alone, durably: each other that is ahead will say so itself. The [`Plan`] that follows must be
+    /// answered with a state of it (R26).
     StoreIsBehind {
         /// What the host applied.
         applied: u64,

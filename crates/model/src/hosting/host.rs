@@ -36,6 +36,9 @@ pub struct Host {
     pub allowed_paths: Vec<String>,
     /// Adds and changes, removes nothing, until an operator says otherwise: after a restore (STATE-7, R32).
     pub adopting: bool,
+    /// The history that its generations count in, when that is not the database's: once it had applied a state that the
+    /// database never numbered (R26, R31).
+    pub epoch: Option<String>,
     /// The highest generation that was sent to it, or that it said it had.
     pub generation: u64,
     /// When it joined.

@@ -108,6 +108,7 @@ impl Sim {
             mode: HostMode::Normal,
             allowed_paths: Vec::new(),
             adopting: false,
+            epoch: None,
             generation: 0,
             joined_at: UnixMillis(0),
             last_seen: None,

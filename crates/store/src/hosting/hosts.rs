@@ -19,7 +19,7 @@ use crate::writer::Durability;
 
 pub(super) const COLUMNS: &str =
     "id, name, machine_id, instance_id, wg_public_key, mesh_ip, labels, facts, agent_version, mode,
-    allowed_paths, adopting, generation, joined_at, last_seen, version";
+    allowed_paths, adopting, generation, joined_at, last_seen, version, epoch";
 
 /// What an operator changes about a host. What is absent stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -167,11 +167,25 @@ impl Store {
         .await
     }
 
-    /// Every host adopts from now on: the database is an older one than what hosts run (STATE-13, R31).
+    /// Every host adopts from now on, in the history of this database: it is an older one than what hosts run (STATE-13,
+    /// R31).
     pub async fn hosts_adopt(&self) -> Result<(), StoreError> {
         self.write(Durability::Durable, 1, |db| {
-            db.conn.execute("UPDATE host SET adopting = 1", [])?;
+            db.conn.execute("UPDATE host SET adopting = 1, epoch = NULL", [])?;
             Ok(())
+        })
+        .await
+    }
+
+    /// A host adopts from now on, in a history of its own that begins anew: it has applied a state that this database never
+    /// numbered (R26). Durable before the first state of that history is sent.
+    pub async fn host_adopts(&self, id: HostId, epoch: String) -> Result<(), StoreError> {
+        self.write(Durability::Durable, 1, move |db| {
+            let sql = "UPDATE host SET adopting = 1, epoch = ?2, generation = 0 WHERE id = ?1";
+            match db.conn.prepare_cached(sql)?.execute((id.as_str(), &epoch))? {
+                0 => Err(StoreError::Missing("host")),
+                _ => Ok(()),
+            }
         })
         .await
     }
@@ -227,6 +241,7 @@ pub(super) fn host(row: &Row<'_>) -> Result<Host, StoreError> {
         joined_at: millis(row, 13)?,
         last_seen: optional_millis(row, 14)?,
         version: unsigned(row.get(15)?),
+        epoch: row.get(16)?,
     })
 }
 

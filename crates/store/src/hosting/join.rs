@@ -245,6 +245,7 @@ fn new_host(conn: &Connection, attempt: &JoinAttempt, token: &JoinToken) -> Resu
         mode: HostMode::Normal,
         allowed_paths: Vec::new(),
         adopting: false,
+        epoch: None,
         generation: 0,
         joined_at: attempt.now,
         last_seen: None,

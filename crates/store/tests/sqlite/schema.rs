@@ -14,6 +14,7 @@ const RELEASED: &[(u32, &str)] = &[
     (2, include_str!("../fixtures/schema-2.sql")),
     (3, include_str!("../fixtures/schema-3.sql")),
     (4, include_str!("../fixtures/schema-4.sql")),
+    (5, include_str!("../fixtures/schema-5.sql")),
 ];
 
 fn raw(directory: &Path) -> Connection {
@@ -68,7 +69,7 @@ fn a_newer_schema_is_refused_and_the_error_says_what_to_run_and_where_the_copy_i
     assert_eq!(
         error.to_string(),
         format!(
-            "the database {} has schema 99, this build knows schemas up to 4: run muster 7.1.0 or newer, or go back \
+            "the database {} has schema 99, this build knows schemas up to 5: run muster 7.1.0 or newer, or go back \
              to the copy made before the upgrade: /b/old.db",
             path.display()
         )

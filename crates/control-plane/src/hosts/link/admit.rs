@@ -106,7 +106,7 @@ impl Connection {
             time_at: clock::rfc3339(at),
             notice: None,
             reconnect_spread: super::SPREAD,
-            stored: Mark::new(services.epoch(), host.generation),
+            stored: Mark::new(services.epoch_of(&host), host.generation),
             token_age: Duration::from_millis(u64::try_from(age).unwrap_or(0)),
         };
         tracing::info!(
