@@ -145,9 +145,9 @@ class Plane(Muster):
         code, out, err = self.tool("deploy", "--file", self.files(project, text, beside), "--yes", "--wait", seconds=seconds)
         return code, out + err
 
-    def deploying(self, project, text):
+    def deploying(self, project, text, *flags):
         """The same as a child, which may be killed or left alone."""
-        return self.world.start("deploy", self.command("deploy", "--file", self.files(project, text, None), "--yes"), env=self.environment())
+        return self.world.start("deploy", self.command("deploy", "--file", self.files(project, text, None), "--yes", *flags), env=self.environment())
 
     def deployed(self, project, text, beside=None):
         code, said = self.deploy(project, text, beside)

@@ -7,6 +7,7 @@ import time
 import plane as planes
 import projects
 from grounds import OneHost, on_each_engine
+from plane import AGENT, join
 from test_one_host import NEEDS
 from world import check, equal, wait_for
 
@@ -135,6 +136,46 @@ def test_a_removed_project_leaves_its_addresses_to_the_next(world):
         ground.plane.must("projects", "rm", name, "--yes")
     ours = lambda: [n["Name"] for n in ground.host.engine.networks() if "muster.network" in (n["Labels"] or {})]
     wait_for("only the network of what runs", lambda: len(ours()) == 1, 30)
+    ground.foreign.untouched()
+
+
+@on_each_engine
+def test_networks_of_others_are_kept_off_whenever_they_were_made(world, engine):
+    ground = OneHost(world, engine, joined=False)
+    call = ground.host.engine.call
+    theirs = {}
+
+    def take(name, block):
+        call("POST", "/networks/create", {"Name": name, "IPAM": {"Config": [{"Subnet": block}]}})
+        theirs[name] = call("GET", f"/networks/{name}")
+
+    def block(project):
+        named = lambda n: (n["Labels"] or {}).get("muster.project") == project and "muster.network" in n["Labels"]
+        return [n["IPAM"]["Config"][0]["Subnet"] for n in ground.host.engine.networks() if named(n)]
+
+    # Before the machine is a host.
+    take("before", "10.208.0.0/23")
+    join(ground.plane, ground.host)
+    ground.plane.deployed("one", projects.page(project="one", port=8091))
+    equal(block("one"), ["10.208.2.0/24"], "the block of the first project")
+    # While it is connected.
+    take("after", "10.208.3.0/25")
+    ground.plane.deployed("two", projects.page(project="two", port=8092))
+    equal(block("two"), ["10.208.4.0/24"], "the block of the second project")
+    # When the control plane has given the block already: its agent hears of it all at once.
+    ground.host.run("systemctl", "kill", "--kill-whom=main", "--signal=STOP", AGENT)
+    take("meanwhile", "10.208.5.0/24")
+    deploy = ground.plane.deploying("three", projects.page(project="three", port=8093), "--wait")
+    wait_for("a replica that its host knows nothing of", lambda: ground.plane.services("three").get("web", {}).get("replicas"), 20)
+    ground.host.run("systemctl", "kill", "--kill-whom=main", "--signal=CONT", AGENT)
+    deploy.process.wait(90)
+    equal(deploy.process.returncode, 0, f"how the deployment ended: {deploy.lines}")
+    equal(block("three"), ["10.208.6.0/24"], "the block of the third project")
+    told = [line for line in ground.plane.child.lines if "gets other addresses" in line]
+    check(any("10.208.5.0/24 overlaps with 10.208.5.0/24 of the engine's network meanwhile" in line for line in told), f"it is told what overlaps: {told}")
+    for port in (8091, 8092, 8093):
+        wait_for(f"the page on {port}", lambda: ground.page(port) == "v1", 20)
+    equal({name: call("GET", f"/networks/{name}") for name in theirs}, theirs, "networks of others")
     ground.foreign.untouched()
 
 

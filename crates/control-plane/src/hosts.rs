@@ -23,7 +23,7 @@ use host_proto::server::Admission;
 use host_proto::{Frame, ToServer};
 use model::UnixMillis;
 use model::hosting::Subnet;
-use scheduler::Routes;
+use scheduler::{Routes, Taken};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -107,6 +107,10 @@ struct Known {
     /// The routes of the state that was applied last, and where they lead.
     routes: Routes,
     foreign_ports: BTreeSet<u16>,
+    /// Blocks of addresses that others use there.
+    taken: Arc<[Taken]>,
+    /// Those that its engine refused since it connected.
+    refused: Vec<Subnet>,
     unknown: usize,
     metrics: Option<Metrics>,
     /// The engine; `None` while none answers.
@@ -179,6 +183,8 @@ pub(crate) struct ForDecisions {
     pub(crate) items: Vec<ItemResult>,
     pub(crate) routes: Routes,
     pub(crate) foreign_ports: BTreeSet<u16>,
+    pub(crate) taken: Arc<[Taken]>,
+    pub(crate) refused: Vec<Subnet>,
 }
 
 impl Default for LiveHosts {
@@ -219,13 +225,24 @@ impl LiveHosts {
     pub(crate) fn for_decisions(&self, id: &HostId) -> ForDecisions {
         let hosts = lock(&self.hosts);
         let Some(entry) = hosts.get(id) else { return ForDecisions::default() };
-        let Known { items, routes, foreign_ports, .. } = &entry.known;
+        let Known { items, routes, foreign_ports, taken, refused, .. } = &entry.known;
         ForDecisions {
             online: entry.is_online(),
             items: items.clone(),
             routes: routes.clone(),
             foreign_ports: foreign_ports.clone(),
+            taken: taken.clone(),
+            refused: refused.clone(),
         }
+    }
+
+    /// The engine of a host makes no network with this block.
+    pub(crate) fn refuses(&self, id: &HostId, block: Subnet) {
+        self.with(id, |entry| {
+            let refused = &mut entry.known.refused;
+            refused.retain(|it| *it != block);
+            refused.push(block);
+        });
     }
 
     /// How many replicas a host has that nobody knows.
@@ -336,6 +353,7 @@ impl LiveHosts {
         self.with(id, |entry| {
             entry.known = Known {
                 foreign_ports: hello.foreign.ports.iter().copied().collect(),
+                taken: Taken::of(&hello.foreign.blocks),
                 unknown,
                 applied: hello.generation,
                 skew_ms,

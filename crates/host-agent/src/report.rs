@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::desired::{DesiredState, Section};
 use host_proto::id::ReplicaId;
-use host_proto::message::{NetSelftest, ReplicaStatus, SectionResult, StateApplied};
+use host_proto::message::{NetSelftest, ReplicaStatus, SectionResult, StateApplied, TakenBlock};
 use host_proto::report::{ItemResult, ItemState, Outcome, RefusedReason, ReplicaReport, ReplicaState};
 
 /// What the server was told, on this connection.
@@ -27,6 +27,8 @@ pub(crate) struct Pass<'a> {
     /// More would have been removed than the state allows (R33).
     pub(crate) refused_removals: bool,
     pub(crate) selftest: NetSelftest,
+    /// Blocks of addresses in use; `None` while the engine does not say.
+    pub(crate) blocks: Option<Vec<TakenBlock>>,
     pub(crate) duration_ms: u64,
 }
 
@@ -106,6 +108,7 @@ fn applied(pass: Pass<'_>) -> StateApplied {
         replicas: Vec::new(),
         removed: Vec::new(),
         net_selftest: Some(pass.selftest),
+        blocks: pass.blocks,
         duration_ms: pass.duration_ms,
     }
 }
@@ -123,6 +126,8 @@ fn error_of(section: Section, pass: &Pass<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use host_proto::message::Taker;
+
     use super::*;
 
     fn report(last: &str, state: ReplicaState) -> ReplicaReport {
@@ -154,6 +159,7 @@ mod tests {
             firewall_error: None,
             refused_removals: false,
             selftest: NetSelftest::default(),
+            blocks: None,
             duration_ms: 5,
         }
     }
@@ -202,6 +208,18 @@ mod tests {
             (refused.result, refused.refused_reason),
             (Outcome::Partial, Some(RefusedReason::RefusedRemovals))
         );
+    }
+
+    #[test]
+    fn blocks_of_addresses_that_others_took_meanwhile_are_news() {
+        let state = DesiredState::empty("e", 3);
+        let mut reporter = Reporter::default();
+        let block =
+            TakenBlock { by: Taker::Network, block: "10.208.0.0/24".to_owned(), name: "corp".to_owned() };
+        assert!(reporter.applied(Pass { blocks: Some(Vec::new()), ..pass(&state) }).is_some());
+        assert_eq!(reporter.applied(Pass { blocks: Some(Vec::new()), ..pass(&state) }), None);
+        let told = reporter.applied(Pass { blocks: Some(vec![block.clone()]), ..pass(&state) }).unwrap();
+        assert_eq!((told.result, told.blocks), (Outcome::Applied, Some(vec![block])));
     }
 
     #[test]

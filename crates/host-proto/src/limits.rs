@@ -36,6 +36,8 @@ pub const LOG_LINE: usize = 16 * 1024;
 pub const LOG_QUERY_LINES: u32 = 5000;
 /// Most lines that a subscription may begin with.
 pub const LOG_TAIL_LINES: u32 = 1000;
+/// Most blocks of addresses that a host says are taken; a router's whole table decides nothing.
+pub const TAKEN_BLOCKS: usize = 512;
 /// Most items of an array in a message, except replicas and DNS records.
 pub const MAX_ITEMS: usize = 4096;
 /// Most replicas, and most DNS records, of a host.

@@ -18,7 +18,7 @@ pub use metrics::{
 };
 pub use session::{
     AgentBuild, Disk, DockerFacts, Facts, Foreign, Goodbye, Hello, HelloAck, Identity, Intervals, Limits,
-    Ping, Pong, ProtocolVersion, TokenRotate, TokenRotated, WireGuardFacts,
+    Ping, Pong, ProtocolVersion, TakenBlock, Taker, TokenRotate, TokenRotated, WireGuardFacts,
 };
 pub use state::{HostRemoved, NetSelftest, ReplicaStatus, SectionResult, StateApplied};
 

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 
 use host_proto::desired::HealthCheck;
 use host_proto::id::{FileId, ReleaseId, ReplicaId, ServiceId};
+use host_proto::message::TakenBlock;
 use host_proto::report::HealthState;
 
 /// What was seen, or why nothing was.
@@ -35,6 +36,8 @@ pub struct Actual {
     pub containers: Seen<Vec<Container>>,
     /// Networks.
     pub networks: Seen<Listed>,
+    /// Blocks of addresses that are in use beside those of our networks: to be told, nothing is done about them here.
+    pub taken: Seen<Vec<TakenBlock>>,
     /// Volumes.
     pub volumes: Seen<Listed>,
     /// Those images that were looked for and found, by what they were looked for (see [`crate::images::pull_name`]).
@@ -49,6 +52,7 @@ impl Actual {
         Self {
             containers: Seen::Unknown(why.to_owned()),
             networks: Seen::Unknown(why.to_owned()),
+            taken: Seen::Unknown(why.to_owned()),
             volumes: Seen::Unknown(why.to_owned()),
             images: BTreeSet::new(),
             files: Seen::Unknown(why.to_owned()),
@@ -60,6 +64,7 @@ impl Actual {
         Self {
             containers: Seen::Known(Vec::new()),
             networks: Seen::Known(Listed::default()),
+            taken: Seen::Known(Vec::new()),
             volumes: Seen::Known(Listed::default()),
             images: BTreeSet::new(),
             files: Seen::Known(BTreeMap::new()),

@@ -2,9 +2,10 @@
 //! what is decided here; a decision looks at what is stored and at what hosts said last, and at nothing else.
 //!
 //! Reading order: [`world`] (what is looked at), [`place`] (where), [`judge`] (does a replica work), [`step`] (what happens
-//! next in a project), [`address`] (who gets which address), [`desired`] (what a host is told), [`hash`].
+//! next in a project), [`address`] (who gets which address), [`blocks`] (what is in the way of a network), [`desired`] (what a host is told), [`hash`].
 
 pub mod address;
+pub mod blocks;
 pub mod desired;
 pub mod hash;
 pub mod judge;
@@ -13,6 +14,7 @@ pub mod step;
 pub mod words;
 pub mod world;
 
+pub use blocks::{Blocks, Taken};
 pub use desired::{FileContent, HostWorld, desired_state};
 pub use place::{Placed, Refusal, place};
 pub use step::{Change, Step, step};

@@ -6,10 +6,14 @@ use std::fmt;
 use host_proto::desired::VolumeKind;
 use host_proto::id::HostId;
 use model::hosting::{HostMode, ProjectWorld, Release, Service};
-use model::service::{MountSource, VolumeSpec};
+use model::service::{MountSource, NetworkSpec, VolumeSpec};
 use model::{Attributes, Selector};
 
+use crate::blocks::place_of;
 use crate::world::{HostView, Presence};
+
+/// The network of services that name none.
+pub const DEFAULT_NETWORK: &str = "default";
 
 /// Why a host cannot take a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +67,13 @@ pub enum Refusal {
     },
     /// No engine answers there.
     NoEngine,
+    /// A network of the service has no addresses there, and there are none left.
+    NoBlock {
+        /// Which network.
+        network: String,
+        /// In what, and what has them.
+        why: String,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -85,6 +96,9 @@ impl fmt::Display for Refusal {
             }
             Self::Memory { asked, has } => {
                 write!(f, "has {} MiB of memory, {} MiB are to be reserved", has >> 20, asked >> 20)
+            }
+            Self::NoBlock { network, why } => {
+                write!(f, "has no block of addresses left for the network {network} {why}")
             }
             Self::NoEngine => f.write_str("has no container engine that answers"),
         }
@@ -168,7 +182,28 @@ fn refusal(
     if let Some(asked) = placement.reserve.memory_bytes.filter(|asked| *asked > host.facts.memory_bytes) {
         return Some(Refusal::Memory { asked, has: host.facts.memory_bytes });
     }
-    mounts(world, release, view, hosts).or_else(|| ports(world, service, release, view))
+    mounts(world, release, view, hosts)
+        .or_else(|| ports(world, service, release, view))
+        .or_else(|| networks(world, release, view))
+}
+
+/// The networks that a release stands in.
+pub fn networks_of(world: &ProjectWorld, release: &Release) -> Vec<NetworkSpec> {
+    let named: Vec<&str> = release.spec.container.networks.iter().map(|it| it.network.as_str()).collect();
+    let names = if named.is_empty() { vec![DEFAULT_NETWORK] } else { named };
+    let spec = |name: &str| {
+        let spec = world.project.networks.iter().find(|it| it.name == name).cloned();
+        spec.unwrap_or_else(|| NetworkSpec { name: name.to_owned(), internal: false })
+    };
+    names.into_iter().map(spec).collect()
+}
+
+fn networks(world: &ProjectWorld, release: &Release, view: &HostView) -> Option<Refusal> {
+    let mut lacking =
+        networks_of(world, release).into_iter().filter(|it| place_of(world, view, it).is_none());
+    let first = lacking.next()?;
+    let full = view.blocks.next().is_none();
+    full.then(|| Refusal::NoBlock { network: first.name, why: view.blocks.why_none() })
 }
 
 fn selects(text: &str, view: &HostView) -> bool {

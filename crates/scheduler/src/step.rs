@@ -8,11 +8,14 @@ mod settle;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use host_proto::id::{HostId, ReleaseId, ReplicaId, ServiceId};
+use host_proto::id::{HostId, NetworkId, ReleaseId, ReplicaId, ServiceId};
 use model::UnixMillis;
-use model::hosting::{DeploymentState, ItemOutcome, Phase, ProjectWorld, Release, Replica, Service, Wanted};
+use model::hosting::{
+    DeploymentState, ItemOutcome, NetworkPlace, Phase, ProjectWorld, Release, Replica, Service, Wanted,
+};
 use model::service::Order;
 
+use crate::blocks::{can_move, lost};
 use crate::place::{Placed, Refusal, place};
 use crate::world::{HostView, Presence, gone};
 
@@ -53,6 +56,13 @@ pub enum Change {
     },
     /// A replica is gone.
     Forget(ReplicaId),
+    /// A network cannot be where it should, and gets another place when something is to stand in it again.
+    Leave {
+        /// Which.
+        network_id: NetworkId,
+        /// Why, for people.
+        why: String,
+    },
     /// A service of the deployment is where it should be, or cannot get there.
     Item {
         /// Which.
@@ -153,6 +163,27 @@ impl Look<'_> {
     fn fail(&self, step: &mut Step, failed: &mut Failures, why: String) {
         step.wait(self.service, why.clone());
         failed.entry(self.service.id.clone()).or_insert(why);
+    }
+
+    /// A replica whose network cannot be where it should goes, so that the next one stands in another; whether it is one.
+    fn gives_up_place(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) -> bool {
+        let Some(view) = self.hosts.iter().find(|view| view.host.id == replica.host_id) else { return false };
+        let its = |place: &&NetworkPlace| replica.addresses.iter().any(|it| it.network_id == place.id);
+        let lost =
+            self.world.networks.iter().filter(its).find_map(|it| Some((it, lost(self.world, view, it)?)));
+        let Some((place, why)) = lost else { return false };
+        let why = format!("the network {} on {}: {why}", place.spec.name, view.host.name);
+        if !can_move(view) {
+            self.fail(step, failed, why);
+            return true;
+        }
+        let change = Change::Leave { network_id: place.id.clone(), why: why.clone() };
+        if !step.changes.contains(&change) {
+            step.changes.push(change);
+        }
+        step.phase(replica, Phase::Removing);
+        step.wait(self.service, format!("other addresses, since {why}"));
+        true
     }
 
     /// Adds a replica, or says why that cannot be.

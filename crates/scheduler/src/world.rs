@@ -8,6 +8,8 @@ use host_proto::report::ItemResult;
 use model::UnixMillis;
 use model::hosting::{Host, Replica};
 
+use crate::blocks::Blocks;
+
 /// Whether a host can be told anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
@@ -35,6 +37,8 @@ pub struct HostView {
     pub ports: BTreeMap<(u16, Protocol), String>,
     /// Ports on which something listens there that is not ours.
     pub foreign_ports: BTreeSet<u16>,
+    /// Blocks of addresses that it has left for networks.
+    pub blocks: Blocks,
     /// Items of its state that did not simply succeed.
     pub items: Vec<ItemResult>,
     /// Routes of the state that it has said of that it is applied, and the replicas that each led to; those which failed

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use host_proto::desired::{DesiredState, HealthCheck, ReplicaSpec, Section};
-use host_proto::id::ReplicaId;
+use host_proto::desired::{DesiredState, HealthCheck, Network, ReplicaSpec, Section};
+use host_proto::id::{NetworkId, ReplicaId};
 use host_proto::join::{CONNECT_PATH, JOIN_PATH, JoinAnswer, JoinRequest};
 use host_proto::message::{
     AgentBuild, DockerFacts, Facts, Foreign, Hello, Identity, LogLine, LogLines, LogStream, LogsResult, Pong,
-    ProtocolVersion, SectionResult, StateApplied, TokenRotated,
+    ProtocolVersion, SectionResult, StateApplied, TakenBlock, TokenRotated,
 };
-use host_proto::report::{HealthState, ItemResult, Outcome, ReplicaReport, ReplicaState};
+use host_proto::report::{HealthState, ItemResult, ItemState, Outcome, ReplicaReport, ReplicaState};
 use host_proto::{Frame, Secret, ToAgent, ToServer};
 
 use crate::raw::{Connection, Response};
@@ -103,6 +103,27 @@ pub struct Seen {
     pub fates: BTreeMap<String, Fate>,
     /// Items that cannot be applied.
     pub items: Vec<ItemResult>,
+    /// Blocks that networks of others have: it makes no network with one of them.
+    pub taken: Vec<TakenBlock>,
+    /// Whether it says which those are.
+    pub tells_taken: bool,
+}
+
+impl Seen {
+    /// The networks of a state that it cannot make.
+    fn refused(&self, state: &DesiredState) -> Vec<ItemResult> {
+        let taken = |it: &&Network| self.taken.iter().any(|taken| taken.block == it.subnet);
+        let refused = |it: &Network| ItemResult {
+            section: Section::Networks,
+            id: it.id.to_string(),
+            name: format!("network {}", it.name),
+            state: ItemState::Failed,
+            error: Some("create: Pool overlaps with other one on this address space".to_owned()),
+            attempts: 1,
+            retry_in_ms: None,
+        };
+        state.networks.iter().filter(taken).map(refused).collect()
+    }
 }
 
 impl Seen {
@@ -133,6 +154,8 @@ pub struct Opening {
     pub applied: Option<(String, u64)>,
     /// What it has.
     pub replicas: Vec<ReplicaReport>,
+    /// Blocks of addresses that it says are taken.
+    pub blocks: Vec<TakenBlock>,
 }
 
 impl SimHost {
@@ -233,13 +256,19 @@ impl SimHost {
     fn apply(&self, state: DesiredState) -> StateApplied {
         let mut seen = self.seen.lock().expect("no panic elsewhere");
         let mut replicas = BTreeMap::new();
+        let refused = seen.refused(&state);
         for spec in &state.replicas {
             let fate = seen.fates.get(&spec.image.reference).copied();
-            replicas.insert(spec.replica_id.to_string(), report(spec, fate));
+            let lacks = |network: &NetworkId| refused.iter().any(|it| it.id == network.as_str());
+            let mut report = report(spec, fate);
+            if spec.networks.iter().any(|it| lacks(&it.network_id)) {
+                (report.state, report.container_id) = (ReplicaState::Failed, None);
+            }
+            replicas.insert(spec.replica_id.to_string(), report);
         }
         let gone = seen.replicas.values().filter(|it| !replicas.contains_key(it.replica_id.as_str()));
         let removed = if state.adopt { Vec::new() } else { gone.map(|it| it.replica_id.clone()).collect() };
-        let items = seen.items.clone();
+        let items: Vec<ItemResult> = seen.items.iter().cloned().chain(refused).collect();
         let applied = StateApplied {
             epoch: state.epoch.clone(),
             generation: state.generation,
@@ -250,6 +279,7 @@ impl SimHost {
             replicas: replicas.values().cloned().collect(),
             removed,
             net_selftest: None,
+            blocks: seen.tells_taken.then(|| seen.taken.clone()),
             duration_ms: 1,
         };
         seen.replicas = replicas;
@@ -281,7 +311,7 @@ fn a_line(replica_id: &ReplicaId) -> LogLine {
 }
 
 fn hello(machine: &Machine, opening: Opening) -> Hello {
-    let Opening { session_secret, applied, replicas } = opening;
+    let Opening { session_secret, applied, replicas, blocks } = opening;
     let (epoch, generation) = applied.map_or((None, 0), |(epoch, generation)| (Some(epoch), generation));
     Hello {
         protocol: ProtocolVersion::CURRENT,
@@ -303,7 +333,7 @@ fn hello(machine: &Machine, opening: Opening) -> Hello {
         cache_age_ms: None,
         replicas,
         replicas_known: true,
-        foreign: Foreign::default(),
+        foreign: Foreign { blocks, ..Foreign::default() },
     }
 }
 

@@ -8,6 +8,7 @@ use host_proto::id::{HostId, ReplicaId, VolumeId};
 use host_proto::message::{Hello, HostLogsTail, Metrics, StateApplied};
 use host_proto::report::{ItemState, ReplicaReport, ReplicaState};
 use model::hosting::Phase;
+use scheduler::Taken;
 use store::{Reported, StoreError};
 
 use crate::clock;
@@ -70,6 +71,12 @@ impl Services {
             known.items = items;
             if known.asked.is_answered_by(applied) && known.routes != known.asked.routes {
                 known.routes.clone_from(&known.asked.routes);
+                changed = true;
+            }
+            if let Some(taken) = applied.blocks.as_deref().map(Taken::of)
+                && known.taken != taken
+            {
+                known.taken = taken;
                 changed = true;
             }
             known.applied = known.applied.max(applied.generation);

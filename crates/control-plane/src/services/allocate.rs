@@ -8,14 +8,13 @@ use host_proto::id::{HostId, NetworkId, ReplicaId, VolumeId};
 use model::UnixMillis;
 use model::hosting::{Address, NetworkPlace, ProjectWorld, Release, Replica, VolumePlace};
 use model::service::{MountSource, NetworkSpec};
-use scheduler::address::{free_ip, free_subnet};
+use scheduler::address::free_ip;
+use scheduler::blocks::lost;
+use scheduler::place::networks_of;
 use scheduler::{Change, HostView};
 use store::{ProjectWrite, StoreError};
 
 use super::Services;
-
-/// The network of services that name none.
-pub(crate) const DEFAULT_NETWORK: &str = "default";
 
 /// What was given in this step.
 struct Given {
@@ -36,7 +35,7 @@ impl Services {
         now: UnixMillis,
     ) -> Result<Vec<ProjectWrite>, StoreError> {
         let mut given = Given {
-            networks: world.networks.clone(),
+            networks: Vec::new(),
             volumes: world.volumes.clone(),
             addresses: BTreeMap::new(),
             writes: Vec::new(),
@@ -46,9 +45,9 @@ impl Services {
             let write = match change {
                 Change::Add { service_id, release_id, number, host_id, phase } => {
                     let Some(release) = world.releases.get(&release_id) else { continue };
-                    let host = hosts.iter().find(|view| view.host.id == host_id);
+                    let Some(host) = hosts.iter().find(|view| view.host.id == host_id) else { continue };
                     self.volumes(world, release, &host_id, &mut given, now)?;
-                    let addresses = self.addresses(world, release, &host_id, host, &mut given).await?;
+                    let addresses = self.addresses(world, release, host, &mut given).await?;
                     let Some(addresses) = addresses else {
                         tracing::error!(host = %host_id, "no addresses are left for another network or replica");
                         continue;
@@ -70,6 +69,11 @@ impl Services {
                 Change::Phase { replica_id, phase } => ProjectWrite::Phase(replica_id, phase),
                 Change::Adopt { replica_id, release_id } => ProjectWrite::Adopt(replica_id, release_id),
                 Change::Forget(id) => ProjectWrite::Forget(id),
+                Change::Leave { network_id, .. } => {
+                    let Some(place) = world.networks.iter().find(|it| it.id == network_id) else { continue };
+                    self.live.refuses(&place.host_id, place.subnet);
+                    ProjectWrite::Leave(network_id)
+                }
                 Change::Item { service_id, outcome } => match deployment {
                     Some(id) => ProjectWrite::Item(id, service_id, outcome),
                     None => continue,
@@ -118,17 +122,12 @@ impl Services {
         &self,
         world: &ProjectWorld,
         release: &Release,
-        host: &HostId,
-        view: Option<&HostView>,
+        view: &HostView,
         given: &mut Given,
     ) -> Result<Option<Vec<Address>>, StoreError> {
-        let named: Vec<&str> = release.spec.container.networks.iter().map(|it| it.network.as_str()).collect();
-        let names = if named.is_empty() { vec![DEFAULT_NETWORK] } else { named };
         let mut addresses = Vec::new();
-        for name in names {
-            let spec = world.project.networks.iter().find(|it| it.name == name).cloned();
-            let spec = spec.unwrap_or_else(|| NetworkSpec { name: name.to_owned(), internal: false });
-            let Some(place) = self.network(world, &spec, host, view, given).await? else { return Ok(None) };
+        for spec in networks_of(world, release) {
+            let Some(place) = self.network(world, &spec, view, given)? else { return Ok(None) };
             let now = given.addresses.get(&place.id).map(Vec::as_slice).unwrap_or_default();
             let mut used: BTreeSet<Ipv4Addr> = now.iter().copied().collect();
             let theirs = world.replicas.iter().flat_map(|it| &it.addresses);
@@ -144,23 +143,29 @@ impl Services {
         Ok(Some(addresses))
     }
 
-    /// The place of a network on a host: the one that is there, if nothing about the network changed (R35).
-    async fn network(
+    /// The place of a network on a host: the one that is there, if nothing about the network changed (R35) and nothing else
+    /// has its addresses.
+    fn network(
         &self,
         world: &ProjectWorld,
         spec: &NetworkSpec,
-        host: &HostId,
-        view: Option<&HostView>,
+        view: &HostView,
         given: &mut Given,
     ) -> Result<Option<NetworkPlace>, StoreError> {
+        let host = &view.host.id;
         if let Some(place) = given.networks.iter().find(|it| it.spec == *spec && it.host_id == *host) {
             return Ok(Some(place.clone()));
         }
-        let mut used = self.store.subnets_of(host.clone()).await?;
-        used.extend(given.networks.iter().filter(|it| it.host_id == *host).map(|it| it.subnet));
-        used.extend(view.into_iter().flat_map(|view| crate::hosts::local_subnets(&view.host.facts)));
-        let last = used.iter().copied().filter(|it| self.networks.overlaps(*it)).max();
-        let Some(subnet) = free_subnet(self.networks, &used, last) else { return Ok(None) };
+        let known = world.networks.iter().find(|it| it.spec == *spec && it.host_id == *host);
+        if let Some(place) = known {
+            let Some(why) = lost(world, view, place) else { return Ok(Some(place.clone())) };
+            let name = &spec.name;
+            tracing::warn!(%host, "the network {name} of {} gets other addresses: {why}", world.project.name);
+            given.writes.push(ProjectWrite::Leave(place.id.clone()));
+        }
+        let mut blocks = view.blocks.clone();
+        blocks.ours.extend(given.networks.iter().filter(|it| it.host_id == *host).map(|it| it.subnet));
+        let Some(subnet) = blocks.next() else { return Ok(None) };
         let place = NetworkPlace {
             id: NetworkId::generate(unsigned(crate::clock::now()), random()?),
             project_id: world.project.id.clone(),

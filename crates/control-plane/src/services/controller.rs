@@ -98,6 +98,10 @@ impl Services {
         tell(&world, &step.changes);
         let told = touched(&world, &step.changes);
         let writes = self.allocated(&world, &hosts, step.changes, now).await?;
+        if writes.is_empty() {
+            // There was no room for what was to be added, and more comes only when something else goes.
+            return Ok(Moved::Waits(Some(UNDER_WAY)));
+        }
         let expected = Expected::OneOf(vec![world.project.version]);
         match self.store.write_steps(id.clone(), expected, writes, now).await {
             Ok(()) => {}
@@ -133,6 +137,10 @@ fn touched(world: &ProjectWorld, changes: &[Change]) -> BTreeSet<HostId> {
             | Change::Forget(replica_id) => {
                 hosts.extend(world.replica(replica_id).map(|replica| replica.host_id.clone()));
             }
+            Change::Leave { network_id, .. } => {
+                let place = world.networks.iter().find(|place| place.id == *network_id);
+                hosts.extend(place.map(|place| place.host_id.clone()));
+            }
             // Which ports are open follows from the wanted releases.
             Change::Item { .. } => {}
             Change::Deployment { .. } => hosts.extend(world.hosts().into_iter().cloned()),
@@ -145,6 +153,9 @@ fn touched(world: &ProjectWorld, changes: &[Change]) -> BTreeSet<HostId> {
 fn tell(world: &ProjectWorld, changes: &[Change]) {
     let project = &world.project.name;
     for change in changes {
+        if let Change::Leave { why, .. } = change {
+            tracing::warn!(project, "a network of {project} gets other addresses: {why}");
+        }
         if let Change::Deployment { state, reason } = change {
             let number = world.deployment.as_ref().map_or(0, |it| it.id.0);
             match state {

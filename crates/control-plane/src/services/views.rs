@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::id::{HostId, ProjectId};
 use model::hosting::ProjectWorld;
-use scheduler::{HostView, Presence};
+use scheduler::{Blocks, HostView, Presence};
 use store::StoreError;
 
 use super::Services;
@@ -63,6 +63,13 @@ impl Services {
                 foreign_ports: live.foreign_ports,
                 items: live.items,
                 routes: live.routes,
+                blocks: Blocks {
+                    range: self.networks,
+                    ours: load.subnets,
+                    near: crate::hosts::local_subnets(&load.host.facts),
+                    taken: live.taken,
+                    refused: live.refused,
+                },
                 host: load.host,
             }
         });

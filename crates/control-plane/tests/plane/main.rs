@@ -7,6 +7,7 @@ mod access;
 mod api_errors;
 mod archive;
 mod audit;
+mod blocks;
 mod configs;
 mod console;
 mod enrolment;

@@ -32,7 +32,11 @@ impl Machine {
         let snapshot = seen.borrow().clone();
         let docker = snapshot.docker.clone();
         let options = self.options.clone();
-        let facts = tokio::task::spawn_blocking(move || machine::facts(&options, docker)).await;
+        let seen = snapshot.actual.as_ref().and_then(|actual| actual.taken.known().cloned());
+        let told = tokio::task::spawn_blocking(move || {
+            (machine::facts(&options, docker), seen.unwrap_or_else(host_drivers::blocks::of_machine))
+        });
+        let (facts, blocks) = told.await.unwrap_or_default();
         let known = snapshot.replicas.is_some();
         let replicas = snapshot.replicas.unwrap_or_default();
         let ours = replicas.iter().filter(|replica| replica.container_id.is_some()).count() as u64;
@@ -54,7 +58,7 @@ impl Machine {
                 session_secret_prev: None,
             },
             time_at: clock::wall(),
-            facts: facts.unwrap_or_default(),
+            facts,
             epoch: None,
             generation: 0,
             section_hashes: snapshot.sections,
@@ -62,7 +66,7 @@ impl Machine {
             cache_age_ms: None,
             replicas,
             replicas_known: known,
-            foreign: Foreign { containers: foreign, networks: 0, ports: Vec::new() },
+            foreign: Foreign { containers: foreign, networks: 0, ports: Vec::new(), blocks },
         }
     }
 }

@@ -216,6 +216,7 @@ impl Worker {
             firewall_error: running.firewall_error,
             refused_removals: running.plan.refused.any(),
             selftest: self.parts.net.selftest.clone(),
+            blocks: running.actual.taken.known().cloned(),
             duration_ms: u64::try_from(now.since(self.since).as_millis()).unwrap_or(u64::MAX),
         };
         if let Some(applied) = self.reporter.applied(pass) {

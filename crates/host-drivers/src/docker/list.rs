@@ -83,6 +83,11 @@ fn health(said: ContainerSummaryHealthStatusEnum) -> HealthState {
     }
 }
 
+/// Whether an object with these labels is one of ours.
+pub(crate) fn is_ours(host: &HostId, id_label: &str, found: &HashMap<String, String>) -> bool {
+    found.get(labels::HOST).map(String::as_str) == Some(host.as_str()) && found.contains_key(id_label)
+}
+
 /// Sorts named objects into ours, by the label that holds the identifier, and others.
 pub(crate) fn listed(
     host: &HostId,
@@ -92,7 +97,7 @@ pub(crate) fn listed(
     let mut ours = BTreeMap::new();
     let mut foreign = BTreeSet::new();
     for (name, mut found) in objects {
-        let is_ours = found.get(labels::HOST).map(String::as_str) == Some(host.as_str());
+        let is_ours = is_ours(host, id_label, &found);
         match found.remove(id_label).filter(|_| is_ours) {
             Some(id) => {
                 ours.insert(id, name);

@@ -10,6 +10,7 @@ use futures_util::StreamExt as _;
 use host_proto::DesiredState;
 use host_proto::desired::{DesiredRun, Image, ReplicaSpec};
 use host_proto::id::ReplicaId;
+use host_proto::message::TakenBlock;
 use host_proto::report::HealthState;
 use reconcile::images::pull_name;
 use reconcile::{Actual, Container, ContainerState, Details, Listed, Seen, Trouble};
@@ -38,13 +39,15 @@ pub struct Look {
 #[derive(Debug)]
 pub struct Observer {
     engine: Arc<Engine>,
-    networks: Option<Listed>,
+    networks: Option<Networks>,
     volumes: Option<Listed>,
     looks: HashMap<String, (Key, Details)>,
     /// The containers that the last look found.
     made: Option<Made>,
 }
 
+/// Networks, and the blocks of addresses that are in use beside ours.
+type Networks = (Listed, Vec<TakenBlock>);
 /// When this is as it was, a closer look shows nothing new.
 type Key = (ContainerState, HealthState);
 /// Of which replicas there are containers, by what they were made from.
@@ -97,8 +100,13 @@ impl Observer {
         found.extend(rest);
         let images = found.keys().cloned().collect();
         self.engine.remember_images(found);
+        let (networks, taken) = match networks {
+            Ok((networks, taken)) => (Seen::Known(networks), Seen::Known(taken)),
+            Err(trouble) => (Seen::Unknown(trouble.text.clone()), Seen::Unknown(trouble.text)),
+        };
         Actual {
-            networks: seen(networks),
+            networks,
+            taken,
             volumes: seen(volumes),
             containers: Seen::Known(containers),
             images,
@@ -152,14 +160,23 @@ async fn containers(engine: &Engine) -> Result<Vec<Container>, Trouble> {
 }
 
 /// The networks that are known, or a list of them.
-async fn networks(engine: &Engine, known: Option<Listed>) -> Result<Listed, Trouble> {
+async fn networks(engine: &Engine, known: Option<Networks>) -> Result<Networks, Trouble> {
     if let Some(known) = known {
         return Ok(known);
     }
     let call = engine.docker.list_networks(None::<ListNetworksOptions>);
     let found = within(LIMIT, "list networks", call).await?;
-    let named = found.into_iter().filter_map(|one| Some((one.name?, one.labels.unwrap_or_default())));
-    Ok(list::listed(engine.host(), labels::NETWORK, named))
+    let mut blocks = Vec::new();
+    let named = found.into_iter().filter_map(|one| {
+        let (name, labels) = (one.name?, one.labels.unwrap_or_default());
+        if !list::is_ours(engine.host(), labels::NETWORK, &labels) {
+            let configs = one.ipam.and_then(|ipam| ipam.config).unwrap_or_default();
+            blocks.extend(configs.into_iter().filter_map(|it| Some((it.subnet?, name.clone()))));
+        }
+        Some((name, labels))
+    });
+    let listed = list::listed(engine.host(), labels::NETWORK, named.collect::<Vec<_>>());
+    Ok((listed, crate::blocks::all(blocks)))
 }
 
 /// The volumes that are known, or a list of them.

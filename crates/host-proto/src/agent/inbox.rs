@@ -137,6 +137,7 @@ impl Session {
             replicas: Vec::new(),
             removed: Vec::new(),
             net_selftest: None,
+            blocks: None,
             duration_ms: 0,
         };
         self.outbox.push(Frame::plain(ToServer::StateApplied(Box::new(answer))));

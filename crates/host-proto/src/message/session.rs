@@ -177,7 +177,7 @@ pub struct WireGuardFacts {
     pub mode: String,
 }
 
-/// What else lives on a host. Counts and ports only; never touched.
+/// What else lives on a host. Counts, ports and blocks of addresses only; never touched.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Foreign {
@@ -187,6 +187,37 @@ pub struct Foreign {
     pub networks: u32,
     /// Ports that something listens on.
     pub ports: Vec<u16>,
+    /// Blocks of addresses that are in use there and are not those of our networks, at most
+    /// [`TAKEN_BLOCKS`](crate::limits::TAKEN_BLOCKS). Agents before it say nothing of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<TakenBlock>,
+}
+
+/// A block of addresses that something on a host uses which is not ours.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TakenBlock {
+    /// What uses it.
+    pub by: Taker,
+    /// The block: `172.17.0.0/16`.
+    pub block: String,
+    /// The name of the network or interface.
+    #[serde(default)]
+    pub name: String,
+}
+
+/// What uses a block of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Taker {
+    /// A network of the engine, which makes no second one there.
+    Network,
+    /// An address of an interface.
+    Interface,
+    /// A route.
+    Route,
+    /// A later version's word.
+    #[serde(other)]
+    Unknown,
 }
 
 /// The answer to `hello` (CONNECT-4).

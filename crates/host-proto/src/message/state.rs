@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::desired::Section;
 use crate::id::ReplicaId;
+use crate::message::TakenBlock;
 use crate::report::{ItemResult, Outcome, RefusedReason, ReplicaReport};
 
 /// How a state was applied (STATE-2): at the end of each apply, and when that changes later.
@@ -35,6 +36,9 @@ pub struct StateApplied {
     /// What a look at the own network says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net_selftest: Option<NetSelftest>,
+    /// As in [`Foreign`](super::Foreign), when the engine answers: networks of others come and go while a host is connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Vec<TakenBlock>>,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,

@@ -191,6 +191,7 @@ impl Host {
             replicas: Vec::new(),
             removed: Vec::new(),
             net_selftest: None,
+            blocks: None,
             duration_ms: 1,
         };
         let frame = Frame::plain(ToServer::StateApplied(Box::new(done)));

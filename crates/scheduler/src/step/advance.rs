@@ -28,6 +28,9 @@ impl Look<'_> {
 
     /// A replica's own way, whatever becomes of the others.
     fn go_on(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
+        if replica.stays() && self.is_current(replica) && self.gives_up_place(step, failed, replica) {
+            return;
+        }
         match replica.phase {
             Phase::Preparing if self.is_current(replica) => self.look_at_prepared(step, failed, replica),
             Phase::Starting if self.is_current(replica) => self.look_at_new(step, failed, replica),

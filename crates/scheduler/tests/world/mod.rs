@@ -1,5 +1,7 @@
 //! A made-up host with a virtual clock, and the control plane's part in it: decisions are written down as the store would.
 
+mod engine;
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -17,7 +19,9 @@ use model::service::{
     Check, Condition, ContainerSpec, Dependency, FORMAT, Health, NetworkSpec, Order, Placement, Port,
     Protocol, Scale, ServiceSpec, Update,
 };
-use scheduler::{Change, HostView, HostWorld, Presence, desired_state, step};
+use scheduler::{Blocks, Change, HostView, HostWorld, Presence, desired_state, step};
+
+use self::engine::Engine;
 
 /// What becomes of containers of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +93,7 @@ pub(crate) struct Sim {
     watch: Option<Watch>,
     last: Option<Deployment>,
     answers: bool,
+    engine: Engine,
 }
 
 impl Sim {
@@ -145,6 +150,7 @@ impl Sim {
             ports: BTreeMap::new(),
             foreign_ports: std::collections::BTreeSet::new(),
             items: Vec::new(),
+            blocks: Blocks::new("10.208.0.0/20".parse().unwrap()),
             routes: scheduler::Routes::new(),
         };
         Self {
@@ -156,6 +162,7 @@ impl Sim {
             watch: None,
             last: None,
             answers: true,
+            engine: Engine::default(),
         }
     }
 
@@ -309,6 +316,7 @@ impl Sim {
     /// One look of the controller, and a little time for the host.
     fn tick(&mut self) {
         for _ in 0..16 {
+            self.host.blocks.ours = self.world.networks.iter().map(|it| it.subnet).collect();
             let decided = self.decided();
             if decided.changes.is_empty() {
                 break;
@@ -330,7 +338,8 @@ impl Sim {
         match change {
             Change::Add { service_id, release_id, number, host_id, phase } => {
                 let (ms, random) = self.random();
-                let network_id = self.world.networks[0].id.clone();
+                let place = self.place();
+                let [a, b, c, _] = place.subnet.base.octets();
                 self.world.replicas.push(Replica {
                     id: ReplicaId::generate(ms, random),
                     service_id,
@@ -339,7 +348,7 @@ impl Sim {
                     number,
                     phase,
                     phase_since: now,
-                    addresses: vec![Address { network_id, ip: Ipv4Addr::new(10, 208, 0, self.next) }],
+                    addresses: vec![Address { network_id: place.id, ip: Ipv4Addr::new(a, b, c, self.next) }],
                     created_at: now,
                     report: None,
                     reported_since: None,
@@ -357,6 +366,11 @@ impl Sim {
             Change::Adopt { replica_id, release_id } => {
                 self.world.replicas.iter_mut().find(|it| it.id == replica_id).unwrap().release_id =
                     release_id;
+            }
+            Change::Leave { network_id, .. } => {
+                let left = self.world.networks.iter().find(|it| it.id == network_id).unwrap();
+                self.host.blocks.refused.push(left.subnet);
+                self.world.networks.retain(|it| it.id != network_id);
             }
             Change::Forget(id) => self.world.replicas.retain(|it| it.id != id),
             Change::Item { service_id, outcome } => {
@@ -389,13 +403,16 @@ impl Sim {
         if self.answers {
             self.host.routes = scheduler::desired::routes_of(&self.desired());
         }
+        self.network();
         let now = self.now;
-        let (releases, fates) = (&self.world.releases, &self.fates);
+        let (releases, fates, networks) = (&self.world.releases, &self.fates, &self.engine);
         for replica in &mut self.world.replicas {
             let release = &releases[&replica.release_id];
             let fate = fates.get(&release.spec.container.image.short()).copied();
             let age = now - replica.created_at.0;
             let checked = release.spec.container.health.is_some();
+            let stands = networks.has_all(&replica.addresses);
+            let fate = if stands || replica.is_made() { fate } else { Some(Fate::NoImage) };
             let state = match (replica.phase, fate) {
                 (Phase::Removing, _) if now - replica.phase_since.0 > 500 => {
                     (ReplicaState::Removed, HealthState::None, 0)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use host_proto::id::{HostId, ProjectId};
-use model::hosting::{Host, ProjectWorld, RegistryCredential};
+use model::hosting::{Host, ProjectWorld, RegistryCredential, Subnet};
 use model::service::ServiceSpec;
 use rusqlite::{Connection, Params, Row};
 
@@ -20,6 +20,8 @@ pub struct HostLoad {
     pub host: Host,
     /// How many replicas of all projects it has.
     pub replicas: usize,
+    /// The blocks of addresses that networks of all projects have on it.
+    pub subnets: Vec<Subnet>,
     /// Releases with ports that have replicas on it; empty when they were not asked for.
     pub ports: Vec<HostPorts>,
 }
@@ -84,6 +86,15 @@ fn loads<P: Params + Copy>(
     let columns = hosts::COLUMNS;
     let sql = format!("SELECT {columns} FROM host WHERE {} ORDER BY name", which.replace("{}", "id"));
     let found = json::rows(&mut conn.prepare_cached(&sql)?, params, hosts::host)?;
+    let on_host = which.replace("{}", "host_id");
+    let sql = format!("SELECT host_id, subnet FROM network_place WHERE {on_host}");
+    let row = |row: &Row<'_>| {
+        Ok((json::parsed::<HostId>(row, 0, "host id")?, json::parsed::<Subnet>(row, 1, "subnet")?))
+    };
+    let mut subnets: BTreeMap<HostId, Vec<Subnet>> = BTreeMap::new();
+    for (host, subnet) in json::rows(&mut conn.prepare_cached(&sql)?, params, row)? {
+        subnets.entry(host).or_default().push(subnet);
+    }
     let which = which.replace("{}", "r.host_id");
     let sql = format!("SELECT host_id, count(*) FROM replica r WHERE {which} GROUP BY host_id");
     let count = |row: &Row<'_>| {
@@ -115,6 +126,7 @@ fn loads<P: Params + Copy>(
     }
     let load = |host: Host| HostLoad {
         replicas: counts.get(&host.id).copied().unwrap_or(0),
+        subnets: subnets.remove(&host.id).unwrap_or_default(),
         ports: used.remove(&host.id).unwrap_or_default(),
         host,
     };

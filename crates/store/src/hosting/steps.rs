@@ -6,9 +6,7 @@ use std::net::Ipv4Addr;
 use host_proto::id::{HostId, NetworkId, ProjectId, ReleaseId, ReplicaId, ServiceId, VolumeId};
 use host_proto::report::ReplicaReport;
 use model::UnixMillis;
-use model::hosting::{
-    DeploymentId, DeploymentState, ItemOutcome, NetworkPlace, Phase, Replica, Subnet, VolumePlace,
-};
+use model::hosting::{DeploymentId, DeploymentState, ItemOutcome, NetworkPlace, Phase, Replica, VolumePlace};
 
 use super::json;
 use crate::error::StoreError;
@@ -21,6 +19,8 @@ use crate::writer::{Db, Durability};
 pub enum ProjectWrite {
     /// A network got a place.
     Network(NetworkPlace),
+    /// A network gives up its place.
+    Leave(NetworkId),
     /// A volume got a place.
     Volume(VolumePlace),
     /// A replica is to be.
@@ -146,17 +146,6 @@ impl Store {
         .await
     }
 
-    /// The subnets that networks on a host have, and the one that was given last.
-    pub async fn subnets_of(&self, host: HostId) -> Result<Vec<Subnet>, StoreError> {
-        self.read(move |reader| {
-            let sql = "SELECT subnet FROM network_place WHERE host_id = ?1 ORDER BY id";
-            json::rows(&mut reader.conn.prepare_cached(sql)?, [host.as_str()], |row| {
-                json::parsed(row, 0, "subnet")
-            })
-        })
-        .await
-    }
-
     /// The address that was given last on a network.
     pub async fn last_address(&self, network: NetworkId) -> Result<Option<Ipv4Addr>, StoreError> {
         self.read(move |reader| {
@@ -184,6 +173,9 @@ fn apply(
 ) -> Result<(), StoreError> {
     match write {
         ProjectWrite::Network(place) => insert_network(db, place)?,
+        ProjectWrite::Leave(id) => {
+            db.conn.prepare_cached("DELETE FROM network_place WHERE id = ?1")?.execute([id.as_str()])?;
+        }
         ProjectWrite::Volume(place) => insert_volume(db, place)?,
         ProjectWrite::Add(replica) => insert_replica(db, project, replica)?,
         ProjectWrite::Phase(id, phase) => {

@@ -180,6 +180,7 @@ async fn a_decision_reads_the_hosts_that_it_names_and_no_other() {
             found.sort();
             assert_eq!(found, expected, "{among:?}");
             assert!(loads.iter().all(|load| load.replicas == 0 && load.ports.is_empty()));
+            assert!(loads.iter().all(|load| load.subnets.is_empty()));
         }
     }
 }

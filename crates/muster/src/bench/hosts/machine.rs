@@ -51,7 +51,7 @@ pub(super) fn hello(name: &str) -> Hello {
         cache_age_ms: None,
         replicas: Vec::new(),
         replicas_known: true,
-        foreign: Foreign { containers: 1, networks: 3, ports: vec![22] },
+        foreign: Foreign { containers: 1, networks: 3, ports: vec![22], blocks: Vec::new() },
     }
 }
 

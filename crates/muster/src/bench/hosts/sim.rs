@@ -148,6 +148,7 @@ impl SimHost {
             replicas,
             removed: gone.cloned().collect(),
             net_selftest: None,
+            blocks: None,
             duration_ms: 1,
         };
         self.seen.states.fetch_add(1, Ordering::Relaxed);
