@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host_proto::desired::{DesiredState, Volume, VolumeState};
-use host_proto::id::{HostId, VolumeId};
+use host_proto::id::{HostId, ReplicaId, VolumeId};
 use host_proto::message::{DockerFacts, Facts, Hello, Metrics, StateApplied, ToAgent};
 use host_proto::report::{ItemResult, Outcome, ReplicaReport};
-use host_proto::server::Admission;
-use host_proto::{Frame, ToServer};
+use host_proto::server::{Admission, Pace};
+use host_proto::{Frame, Moment, ToServer};
 use model::UnixMillis;
-use model::hosting::Subnet;
+use model::hosting::{Phase, Subnet};
 use scheduler::{Routes, Taken};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -41,9 +41,14 @@ pub(crate) struct LiveHosts {
     started: Instant,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entry {
     admission: Admission,
+    /// How often it may connect: each connection is written down.
+    connects: Pace,
+    /// How many lines of its own it may add, and how many it could not since the last that it could.
+    lines: Pace,
+    missed: u64,
     link: Option<Link>,
     /// Somebody who says to be this host is being looked at.
     deciding: bool,
@@ -119,18 +124,20 @@ struct Known {
     skew_ms: Option<i64>,
     degraded: bool,
     alerts: Vec<String>,
-    reports: BTreeMap<String, ReplicaReport>,
+    /// Of its own replicas.
+    reports: BTreeMap<ReplicaId, ReplicaReport>,
 }
 
 impl Known {
-    /// New counters; what of the processors was used since those before.
-    fn measure(&mut self, metrics: Metrics) {
+    /// New counters; what of the processors was used since those before. Those of replicas are for nobody yet.
+    fn measure(&mut self, mut metrics: Metrics) {
+        metrics.replicas = Vec::new();
         let before = self.metrics.replace(metrics);
         let (Some(before), Some(now)) = (before, self.metrics.as_ref()) else { return };
         let total = now.host.cpu_total_us.saturating_sub(before.host.cpu_total_us);
         let busy = now.host.cpu_busy_us.saturating_sub(before.host.cpu_busy_us);
         #[allow(clippy::cast_precision_loss, reason = "a share for people")]
-        let used = (total > 0).then(|| busy as f64 / total as f64);
+        let used = (total > 0).then(|| (busy as f64 / total as f64).min(1.0));
         self.cpu_used = used.or(self.cpu_used);
     }
 }
@@ -255,6 +262,23 @@ impl LiveHosts {
         self.started.elapsed()
     }
 
+    /// The clock that all connections share.
+    pub(crate) fn now(&self) -> Moment {
+        Moment(u64::try_from(self.uptime().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Whether a host may connect once more now.
+    fn may_connect(&self, id: &HostId) -> bool {
+        let now = self.now();
+        self.with(id, |entry| {
+            let may = entry.connects.left(now) > 0;
+            if may {
+                entry.connects.take(now, 1);
+            }
+            may
+        })
+    }
+
     /// The hosts that are connected.
     pub(crate) fn connected(&self) -> Vec<HostId> {
         let hosts = lock(&self.hosts);
@@ -294,7 +318,8 @@ impl LiveHosts {
 
     /// Changes what is known of a host.
     fn with<T>(&self, id: &HostId, change: impl FnOnce(&mut Entry) -> T) -> T {
-        change(lock(&self.hosts).entry(id.clone()).or_default())
+        let now = self.now();
+        change(lock(&self.hosts).entry(id.clone()).or_insert_with(|| Entry::new(now)))
     }
 
     /// A connection begins; what it listens to.
@@ -334,19 +359,21 @@ impl LiveHosts {
         }
     }
 
-    /// Whether a host's news is news: state and health of a replica are not what they were.
-    fn changed_reports(&self, id: &HostId, reports: &[ReplicaReport]) -> Vec<ReplicaReport> {
+    /// What of a host's reports is news.
+    fn news<'a>(&self, id: &HostId, reports: &'a [ReplicaReport]) -> Vec<&'a ReplicaReport> {
         self.with(id, |entry| {
-            let mut news = Vec::new();
-            for report in reports {
-                let key = report.replica_id.to_string();
-                if entry.known.reports.get(&key) != Some(report) {
-                    entry.known.reports.insert(key, report.clone());
-                    news.push(report.clone());
-                }
-            }
-            news
+            let known = &entry.known.reports;
+            reports.iter().filter(|it| known.get(&it.replica_id) != Some(*it)).collect()
         })
+    }
+
+    /// Keeps reports of a host's own replicas, and none of others.
+    fn keep_reports(&self, id: &HostId, own: &BTreeMap<ReplicaId, Phase>, news: &[ReplicaReport]) {
+        self.with(id, |entry| {
+            let known = &mut entry.known.reports;
+            known.extend(news.iter().map(|it| (it.replica_id.clone(), it.clone())));
+            known.retain(|replica, _| own.contains_key(replica));
+        });
     }
 
     fn hello(&self, id: &HostId, hello: &Hello, unknown: usize, skew_ms: Option<i64>) {
@@ -378,6 +405,19 @@ struct LinkStart {
 }
 
 impl Entry {
+    fn new(now: Moment) -> Self {
+        Self {
+            admission: Admission::default(),
+            connects: Pace::of_connects(now),
+            lines: Pace::of_host_log(now),
+            missed: 0,
+            link: None,
+            deciding: false,
+            ended: None,
+            known: Known::default(),
+        }
+    }
+
     fn is_online(&self) -> bool {
         self.link.is_some() || self.ended.is_some_and(|ended| ended.elapsed() < OFFLINE_AFTER)
     }
@@ -396,3 +436,6 @@ pub(crate) fn local_subnets(facts: &Facts) -> Vec<Subnet> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

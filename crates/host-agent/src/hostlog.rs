@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use host_proto::desired::DesiredState;
 use host_proto::id::{ReleaseId, ReplicaId};
-use host_proto::limits::HOST_LOG_LINES;
+use host_proto::limits::{HOST_LOG_LINES, HOST_LOG_TEXT};
 use host_proto::message::{HostLogLevel, HostLogLine, HostLogSource, HostLogsTail};
 use tokio::sync::Notify;
 use zeroize::Zeroize as _;
@@ -17,8 +17,6 @@ use crate::clock::wall_us;
 
 /// Shorter values are in too many harmless words to be masked.
 const SHORTEST_SECRET: usize = 6;
-/// Longest text of a line in characters.
-const MAX_TEXT: usize = 2000;
 
 /// The log; cheap to clone.
 #[derive(Clone, Default)]
@@ -48,7 +46,7 @@ impl HostLog {
     /// Takes a line in.
     pub(crate) fn push(&self, level: HostLogLevel, source: HostLogSource, about: About, text: &str) {
         let mut ring = self.lock();
-        let text = mask(text, &ring.secrets).chars().take(MAX_TEXT).collect();
+        let text = mask(text, &ring.secrets).chars().take(HOST_LOG_TEXT).collect();
         let About { replica, release } = about;
         let line =
             HostLogLine { ts_us: wall_us(), level, source, replica_id: replica, release_id: release, text };

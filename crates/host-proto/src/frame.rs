@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::limits::MAX_MESSAGE;
+use crate::limits::{MAX_MESSAGE, WORD};
 
 /// A message with its place in a conversation.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,6 +131,8 @@ impl<M: Body> Frame<M> {
             line: error.line(),
             column: error.column(),
         })?;
+        // An id longer than any of ours cannot be answered to.
+        let [id, re] = [head.id, head.re].map(|id| id.filter(|id| id.len() <= WORD));
         let nothing;
         let data = match head.data {
             Some(data) => data,
@@ -140,15 +142,15 @@ impl<M: Body> Frame<M> {
             }
         };
         match M::read(&head.kind, data) {
-            Some(Ok(body)) => Ok(Self { id: head.id, re: head.re, body }),
+            Some(Ok(body)) => Ok(Self { id, re, body }),
             Some(Err(error)) => Err(DecodeError::BadData {
                 kind: shortened(&head.kind),
-                id: head.id,
+                id,
                 reason: reason(&error),
                 line: error.line(),
                 column: error.column(),
             }),
-            None => Err(DecodeError::UnknownType { kind: shortened(&head.kind), id: head.id }),
+            None => Err(DecodeError::UnknownType { kind: shortened(&head.kind), id }),
         }
     }
 }

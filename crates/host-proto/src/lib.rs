@@ -3,8 +3,9 @@
 //! clocks, engines or of Muster's store; `host-agent` and `control-plane` carry the bytes and the time.
 //!
 //! Reading order: [`id`], [`secret`], [`moment`], [`limits`]; [`desired`] (the document), [`report`] (what a host says
-//! about it), [`join`], [`message`] with [`frame`] (how they travel); then the machines: [`generation`] and [`version`]
-//! hold what both sides reckon alike, [`server`] is the control plane's end, [`agent`] the host's.
+//! about it), [`join`], [`message`] with [`frame`] (how they travel) and [`trim`] (how much of it is taken); then the
+//! machines: [`generation`] and [`version`] hold what both sides reckon alike, [`server`] is the control plane's end,
+//! [`agent`] the host's.
 
 pub mod agent;
 pub mod desired;
@@ -20,6 +21,7 @@ pub mod report;
 pub mod secret;
 pub mod server;
 mod strikes;
+pub mod trim;
 pub mod version;
 
 pub use desired::DesiredState;
@@ -28,3 +30,4 @@ pub use generation::Mark;
 pub use message::{ToAgent, ToServer};
 pub use moment::Moment;
 pub use secret::Secret;
+pub use trim::Trim;

@@ -42,3 +42,40 @@ pub const TAKEN_BLOCKS: usize = 512;
 pub const MAX_ITEMS: usize = 4096;
 /// Most replicas, and most DNS records, of a host.
 pub const MAX_REPLICAS: usize = 65_536;
+
+// What a host says is kept, stored and shown, so the server cuts it to what follows before anybody looks (see `trim`).
+// Each bound is well above what the agent of this version says; a host that says more says nonsense.
+
+/// Longest word in characters: a version, hash, moment or key. The longest of ours is a digest of 71.
+pub const WORD: usize = 128;
+/// Longest name in characters: a path, an image, what a person calls an item.
+pub const NAME: usize = 512;
+/// Longest text for people in characters: an error in the engine's words, the reason of a goodbye.
+pub const TEXT: usize = 1000;
+/// Longest line of a host's own in characters; the agent keeps to it.
+pub const HOST_LOG_TEXT: usize = 2000;
+/// Most lines that a report of a replica ends with: the agent sends ten.
+pub const LAST_LINES: usize = 10;
+/// Most file systems, interfaces and features of a host.
+pub const PARTS: usize = 256;
+/// Most ports that something on a host listens on: there are no more.
+pub const PORTS: usize = 65_536;
+/// Most bytes of lines in one message: the agent ends a batch at 64 KiB, a line later at the latest. Many of them wait for
+/// whoever reads them.
+pub const LOG_BATCH: usize = 256 * 1024;
+/// Messages of a host that the server reads in a second when there are always more: the agent sends one or two. Lines that
+/// somebody reads do not count.
+pub const MESSAGES_PER_SECOND: u32 = 20;
+/// Messages that a host may send at once.
+pub const MESSAGES_AT_ONCE: u32 = 400;
+/// A message counts once more for each so many bytes: the longest one holds a host up for some seconds, not longer than
+/// [`SILENCE`].
+pub const BYTES_PER_MESSAGE: usize = 64 * 1024;
+/// Lines of a host's own that the server stores in a second when there are always more.
+pub const HOST_LOG_PER_SECOND: u32 = 10;
+/// Lines of a host's own that the server stores at once: twice what the agent keeps.
+pub const HOST_LOG_AT_ONCE: u32 = 1000;
+/// Connections of a host that the server takes in a second when there are always more: the agent waits a second at least.
+pub const CONNECTS_PER_SECOND: u32 = 1;
+/// Connections of a host at once, each after the other's end.
+pub const CONNECTS_AT_ONCE: u32 = 60;

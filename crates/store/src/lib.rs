@@ -50,6 +50,7 @@ pub use credentials::NewCredential;
 pub use error::StoreError;
 pub use hosting::deploy::NewDeployment;
 pub use hosting::files::NewFile;
+pub use hosting::host_logs::LinesAllowed;
 pub use hosting::hosts::{HostChange, HostRemoved, Unless};
 pub use hosting::join::{JoinAttempt, Joined, NewJoinToken};
 pub use hosting::links::{HostLink, HostSession};

@@ -156,6 +156,8 @@ pub struct Opening {
     pub replicas: Vec<ReplicaReport>,
     /// Blocks of addresses that it says are taken.
     pub blocks: Vec<TakenBlock>,
+    /// What it is; what [`Machine::facts`] says when absent.
+    pub facts: Option<Facts>,
 }
 
 impl SimHost {
@@ -177,6 +179,14 @@ impl SimHost {
     /// When the server does not upgrade.
     pub async fn connect(server: SocketAddr, token: &str, machine: &Machine, opening: Opening) -> Self {
         let connection = Self::dial(server, token).await.unwrap_or_else(|answer| panic!("{}", answer.text()));
+        Self::greet(connection, machine, opening).await
+    }
+
+    /// Says hello on a connection that stands.
+    ///
+    /// # Panics
+    /// When the server is gone.
+    pub async fn greet(connection: Connection, machine: &Machine, opening: Opening) -> Self {
         let mut host =
             Self { connection, seen: Arc::default(), session_secret: opening.session_secret.clone() };
         host.say(ToServer::Hello(Box::new(hello(machine, opening)))).await;
@@ -311,7 +321,7 @@ fn a_line(replica_id: &ReplicaId) -> LogLine {
 }
 
 fn hello(machine: &Machine, opening: Opening) -> Hello {
-    let Opening { session_secret, applied, replicas, blocks } = opening;
+    let Opening { session_secret, applied, replicas, blocks, facts } = opening;
     let (epoch, generation) = applied.map_or((None, 0), |(epoch, generation)| (Some(epoch), generation));
     Hello {
         protocol: ProtocolVersion::CURRENT,
@@ -325,7 +335,7 @@ fn hello(machine: &Machine, opening: Opening) -> Hello {
             session_secret_prev: session_secret,
         },
         time_at: "2026-01-01T00:00:00Z".to_owned(),
-        facts: machine.facts(),
+        facts: facts.unwrap_or_else(|| machine.facts()),
         epoch,
         generation,
         section_hashes: BTreeMap::new(),

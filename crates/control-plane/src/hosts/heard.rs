@@ -1,7 +1,7 @@
 //! What hosts say, and what becomes of it: reports of replicas move their projects on, results of items are kept for
 //! decisions and for people, lines of the host's own are stored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::desired::Section;
 use host_proto::id::{HostId, ReplicaId, VolumeId};
@@ -9,7 +9,7 @@ use host_proto::message::{Hello, HostLogsTail, Metrics, StateApplied};
 use host_proto::report::{ItemState, ReplicaReport, ReplicaState};
 use model::hosting::Phase;
 use scheduler::Taken;
-use store::{Reported, StoreError};
+use store::{LinesAllowed, Reported, StoreError};
 
 use crate::clock;
 use crate::services::Services;
@@ -20,20 +20,19 @@ const ALERTS: usize = 10;
 impl Services {
     /// A host said hello: what it runs is compared with what it should have.
     pub(super) async fn heard_hello(&self, id: &HostId, hello: &Hello) -> Result<(), StoreError> {
-        let rows = self.store.replicas_on(id.clone()).await?;
-        let known: BTreeSet<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
-        let unknown = hello.replicas.iter().filter(|it| !known.contains(it.replica_id.as_str())).count();
+        let own = self.replicas_of(id).await?;
+        let unknown = hello.replicas.iter().filter(|it| !own.contains_key(&it.replica_id)).count();
         self.live.hello(id, hello, unknown, skew(&hello.time_at));
         if hello.replicas_known {
-            let here: BTreeSet<&str> = hello.replicas.iter().map(|it| it.replica_id.as_str()).collect();
-            let gone =
-                rows.iter().filter(|(id, phase)| *phase == Phase::Removing && !here.contains(id.as_str()));
-            let gone: Vec<_> = gone.map(|(id, _)| id.clone()).collect();
-            if !gone.is_empty() {
-                self.forget_replicas(id, gone).await?;
-            }
+            let here: BTreeSet<&ReplicaId> = hello.replicas.iter().map(|it| &it.replica_id).collect();
+            self.forget_replicas(id, &own, own.keys().filter(|it| !here.contains(it))).await?;
         }
         self.heard_replicas(id, &hello.replicas).await
+    }
+
+    /// The replicas that are meant to be on a host. What it says of others is neither kept nor written.
+    async fn replicas_of(&self, id: &HostId) -> Result<BTreeMap<ReplicaId, Phase>, StoreError> {
+        Ok(self.store.replicas_on(id.clone()).await?.into_iter().collect())
     }
 
     /// A host says how replicas stand.
@@ -43,12 +42,15 @@ impl Services {
         reports: &[ReplicaReport],
     ) -> Result<(), StoreError> {
         let now = clock::now();
-        let news = self.live.changed_reports(id, reports);
-        let (gone, news): (Vec<_>, Vec<_>) =
-            news.into_iter().partition(|it| it.state == ReplicaState::Removed);
-        if !gone.is_empty() {
-            self.forget_replicas(id, gone.into_iter().map(|it| it.replica_id).collect()).await?;
+        let news = self.live.news(id, reports);
+        if news.is_empty() {
+            return Ok(());
         }
+        let own = self.replicas_of(id).await?;
+        let news = news.into_iter().filter(|it| own.contains_key(&it.replica_id)).cloned();
+        let (gone, news): (Vec<_>, Vec<_>) = news.partition(|it| it.state == ReplicaState::Removed);
+        self.forget_replicas(id, &own, gone.iter().map(|it| &it.replica_id)).await?;
+        self.live.keep_reports(id, &own, &news);
         if news.is_empty() {
             return Ok(());
         }
@@ -83,13 +85,10 @@ impl Services {
             known.outcome = Some(applied.result);
             changed
         });
-        let gone: Vec<_> = applied.removed.clone();
-        if !gone.is_empty() {
-            self.live.with(id, |entry| {
-                gone.iter().for_each(|it| drop(entry.known.reports.remove(it.as_str())));
-                entry.known.unknown = 0;
-            });
-            self.forget_replicas(id, gone).await?;
+        if !applied.removed.is_empty() {
+            self.live.with(id, |entry| entry.known.unknown = 0);
+            let own = self.replicas_of(id).await?;
+            self.forget_replicas(id, &own, applied.removed.iter()).await?;
         }
         self.heard_deleted(id, applied).await?;
         self.heard_replicas(id, &applied.replicas).await?;
@@ -103,8 +102,20 @@ impl Services {
         Ok(())
     }
 
-    /// Replicas that were to go are gone.
-    async fn forget_replicas(&self, id: &HostId, gone: Vec<ReplicaId>) -> Result<(), StoreError> {
+    /// These are not there any more: those of `own` that were to go are forgotten.
+    async fn forget_replicas<'a>(
+        &self,
+        id: &HostId,
+        own: &BTreeMap<ReplicaId, Phase>,
+        absent: impl Iterator<Item = &'a ReplicaId>,
+    ) -> Result<(), StoreError> {
+        let absent: BTreeSet<_> = absent.collect();
+        self.live.with(id, |entry| entry.known.reports.retain(|replica, _| !absent.contains(replica)));
+        let gone = absent.into_iter().filter(|it| own.get(*it) == Some(&Phase::Removing));
+        let gone: Vec<_> = gone.cloned().collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
         let projects = self.store.replicas_gone(id.clone(), gone).await?;
         if !projects.is_empty() {
             // The networks that only they were on go next.
@@ -161,9 +172,26 @@ impl Services {
         Ok(())
     }
 
-    /// Lines of the host's own.
+    /// Lines of the host's own. One that says more than can be read has some of them left out, and that is said.
     pub(super) async fn heard_log(&self, id: &HostId, tail: HostLogsTail) -> Result<(), StoreError> {
-        self.store.add_host_log(id.clone(), tail.lines).await
+        let now = self.live.now();
+        let count = tail.lines.len() as u64;
+        let allowed = self.live.with(id, |entry| match entry.lines.left(now) {
+            0 => {
+                entry.missed = entry.missed.saturating_add(count);
+                None
+            }
+            most => Some((most, std::mem::take(&mut entry.missed))),
+        });
+        let Some((most, missed)) = allowed else { return Ok(()) };
+        let written = self.store.add_host_log(id.clone(), tail.lines, LinesAllowed { most, missed }).await?;
+        self.live.with(id, |entry| {
+            entry.lines.take(now, written);
+            if written == 0 {
+                entry.missed = entry.missed.saturating_add(missed);
+            }
+        });
+        Ok(())
     }
 
     /// Something that an operator should know about a host.

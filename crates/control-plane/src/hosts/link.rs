@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use host_proto::id::HostId;
 use host_proto::message::{CloseCode, DockerFacts, ErrorCode, ErrorMessage};
-use host_proto::server::{Input, Output, Plan, Session, Settings};
+use host_proto::server::{Input, Output, Pace, Plan, Session, Settings};
 use host_proto::{Frame, Moment, Secret, ToServer};
 use model::{TokenHash, UnixMillis};
 use store::{HostLink, StoreError};
@@ -59,6 +59,8 @@ pub(crate) async fn serve(
         heard: Heard::new(clock::now()),
         session,
         socket,
+        pace: Pace::of_messages(Moment(0)),
+        cost: 0,
         errands: None,
         asked: Vec::new(),
         retry: None,
@@ -95,6 +97,10 @@ struct Connection {
     heard: Heard,
     session: Session,
     socket: Socket,
+    /// A host that says more than a host has to say is read more slowly: nothing is lost, and others are not held up.
+    pace: Pace,
+    /// What the message that is looked at counts for.
+    cost: u32,
     /// There once the host is admitted.
     errands: Option<mpsc::Receiver<Errand>>,
     /// Who waits for answers to what was asked.
@@ -136,8 +142,15 @@ impl Connection {
                 self.heard.note(clock::now());
             }
             match event {
-                Event::Text(text) => self.session.handle(now, Input::Text(text)),
-                Event::Heard => self.session.handle(now, Input::Heard),
+                Event::Text(text) => {
+                    self.cost = Pace::cost(text.len());
+                    self.pace.take(now, self.cost);
+                    self.session.handle(now, Input::Text(text));
+                }
+                Event::Heard => {
+                    self.pace.take(now, 1);
+                    self.session.handle(now, Input::Heard);
+                }
                 Event::Gone => return,
                 Event::Errand(errand) => self.on_errand(errand),
                 Event::Timer => {
@@ -159,8 +172,10 @@ impl Connection {
     }
 
     async fn next(&mut self, stopping: &mut watch::Receiver<bool>, told: bool) -> Event {
-        let deadline = self.session.poll_timeout().map(|at| self.started + Duration::from_millis(at.0));
-        let deadline = [deadline, self.retry].into_iter().flatten().min();
+        let instant = |at: Moment| self.started + Duration::from_millis(at.0);
+        let pause = Some(self.pace.ready_at()).filter(|at| *at > self.now());
+        let deadlines = [self.session.poll_timeout().map(instant), pause.map(instant), self.retry];
+        let deadline = deadlines.into_iter().flatten().min();
         let errand = async {
             match &mut self.errands {
                 Some(errands) => errands.recv().await,
@@ -168,7 +183,7 @@ impl Connection {
             }
         };
         tokio::select! {
-            answer = self.socket.next() => match answer {
+            answer = self.socket.next(), if pause.is_none() => match answer {
                 Answer::Text(text) => Event::Text(text),
                 Answer::Other => Event::Heard,
                 Answer::End => Event::Gone,
@@ -284,13 +299,12 @@ impl Connection {
             | ToServer::LogLines(_)
             | ToServer::LogsEnded(_)
             | ToServer::Error(_)) => {
-                self.asked.retain(|asked| {
-                    // Whoever reads too slowly loses lines; the reader is told by a gap in the numbers.
-                    !asked.is_closed() && {
-                        let _ = asked.try_send(body.clone());
-                        true
-                    }
-                });
+                self.asked.retain(|asked| !asked.is_closed());
+                // Whoever reads too slowly loses lines; the reader is told by a gap in the numbers.
+                let taken = self.asked.iter().filter(|asked| asked.try_send(body.clone()).is_ok()).count();
+                if taken > 0 && matches!(body, ToServer::LogsResult(_) | ToServer::LogLines(_)) {
+                    self.pace.give_back(self.cost);
+                }
                 Ok(())
             }
             // The session's own.

@@ -72,31 +72,37 @@ impl Services {
         }
         let deadline = tokio::time::Instant::now() + QUERY;
         for (host, query_id, mut queue) in asked {
-            match tokio::time::timeout_at(deadline, collect(&query_id, &mut queue)).await {
+            match tokio::time::timeout_at(deadline, collect(&query_id, wanted.limit, &mut queue)).await {
                 Ok(Some(lines)) => found.lines.extend(lines),
                 Ok(None) | Err(_) => drop(found.silent.insert(host)),
             }
         }
         found.lines.sort_by_key(|line| line.ts_us);
-        let surplus = found.lines.len().saturating_sub(usize::try_from(wanted.limit).unwrap_or(usize::MAX));
-        found.lines.drain(..surplus);
+        keep_last(&mut found.lines, wanted.limit);
         Ok(found)
     }
 }
 
-async fn collect(query: &QueryId, queue: &mut mpsc::Receiver<ToServer>) -> Option<Vec<LogLine>> {
+/// The lines that answer a query; of more than were asked for the last ones.
+async fn collect(query: &QueryId, limit: u32, queue: &mut mpsc::Receiver<ToServer>) -> Option<Vec<LogLine>> {
     let mut lines = Vec::new();
     while let Some(message) = queue.recv().await {
         if let ToServer::LogsResult(result) = message
             && result.query_id == *query
         {
             lines.extend(result.lines);
+            keep_last(&mut lines, limit);
             if result.eof {
                 return Some(lines);
             }
         }
     }
     None
+}
+
+fn keep_last(lines: &mut Vec<LogLine>, limit: u32) {
+    let surplus = lines.len().saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
+    lines.drain(..surplus);
 }
 
 /// Follows the lines of replicas on one host, until it is dropped.

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use host_proto::Trim;
 use host_proto::id::HostId;
 use host_proto::join::{
     JoinAnswer, JoinError, JoinRequest, MAX_JOIN, MeshAddress, RegistryAddress, TrustAnchor,
@@ -46,9 +47,10 @@ pub(super) async fn join(
     };
     let bytes = axum::body::to_bytes(request.into_body(), MAX_JOIN).await;
     let bytes = bytes.map_err(|_| ApiError::too_large(MAX_JOIN))?;
-    let request: JoinRequest = serde_json::from_slice(&bytes).map_err(|error| {
+    let mut request: JoinRequest = serde_json::from_slice(&bytes).map_err(|error| {
         ApiError::malformed(format!("not a join request: {error}", error = place(&error)))
     })?;
+    request.facts.trim();
     if let Err(text) = sane(&request) {
         return Err(ApiError::unprocessable(None, text));
     }

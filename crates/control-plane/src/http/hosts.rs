@@ -30,6 +30,8 @@ const LIFE: Duration = Duration::from_secs(60 * 60);
 const MAX_LIFE: u64 = 7 * DAY;
 /// In seconds.
 const DAY: u64 = 24 * 60 * 60;
+/// So many items of a host that are not as they should be are told one by one.
+const ITEMS_TOLD: usize = 100;
 /// A clock that is off by more is a problem (R9).
 const SKEW_MS: i64 = 5_000;
 /// A disk with less room than this share of it is a problem…
@@ -332,7 +334,10 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         arch: host.facts.arch.clone(),
         cpus: host.facts.cpu_count,
         memory_bytes: host.facts.memory_bytes,
-        memory_available_bytes: look.metrics.as_ref().map(|it| it.host.mem_available_bytes),
+        memory_available_bytes: look
+            .metrics
+            .as_ref()
+            .map(|it| it.host.mem_available_bytes.min(host.facts.memory_bytes)),
         cpu_used: look.cpu_used,
         disk_total_bytes: disk.map_or(0, |it| it.total_bytes),
         disk_free_bytes: disk.map_or(0, |it| it.free_bytes),
@@ -386,9 +391,12 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica], online: bool) -> Vec
         problems
             .push("its connection answers and its work does not go on: look at the agent's log".to_owned());
     }
-    for item in &look.items {
+    for item in look.items.iter().take(ITEMS_TOLD) {
         let why = item.error.as_deref().unwrap_or("it waits");
         problems.push(format!("{}: {why}", item.name));
+    }
+    if look.items.len() > ITEMS_TOLD {
+        problems.push(format!("{} more like these", look.items.len() - ITEMS_TOLD));
     }
     if let Some(skew) = look.skew_ms.filter(|skew| skew.abs() > SKEW_MS) {
         let (seconds, way) = (skew.abs() / 1000, if skew > 0 { "ahead" } else { "behind" });

@@ -12,6 +12,7 @@ mod configs;
 mod console;
 mod enrolment;
 mod events;
+mod excess;
 mod fleet;
 mod history;
 mod hosting;

@@ -28,6 +28,7 @@ use crate::message::{
 use crate::moment::Moment;
 use crate::secret::Secret;
 use crate::strikes::{Sentence, Strikes, fatal};
+use crate::trim::Trim;
 use crate::version::{common_features, negotiate};
 
 /// What all sessions of a server share.
@@ -168,7 +169,7 @@ impl Session {
 
     fn received(&mut self, now: Moment, text: &str) {
         self.heard(now);
-        let frame = match Frame::<ToServer>::decode(text) {
+        let mut frame = match Frame::<ToServer>::decode(text) {
             Ok(frame) => frame,
             Err(fault) => {
                 let sentence = self.strikes.judge(&fault);
@@ -180,6 +181,8 @@ impl Session {
             return self.execute(sentence);
         }
         self.strikes.good();
+        // Here and nowhere else, so that nobody who gets a message has to remember it.
+        frame.body.trim();
         self.message(now, frame);
     }
 

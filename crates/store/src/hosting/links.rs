@@ -126,7 +126,7 @@ impl Store {
     pub async fn host_connected(&self, session: HostSession) -> Result<(), StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             let facts = json::text(&session.facts, "fact")?;
-            db.conn.execute(
+            let written = db.conn.execute(
                 "UPDATE host SET boot_id = ?2, ratchet = ?3, facts = ?4, agent_version = ?5, last_seen = ?6 WHERE id = ?1",
                 (
                     session.host_id.as_str(),
@@ -137,7 +137,7 @@ impl Store {
                     session.at.0,
                 ),
             )?;
-            Ok(())
+            if written == 0 { Err(StoreError::Missing("host")) } else { Ok(()) }
         })
         .await
     }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use host_proto::generation::Mark;
 use host_proto::id::SessionId;
 use host_proto::message::Hello;
 use host_proto::secret::Secret;
 use host_proto::server::{Alert, Input, Known, Newcomer, Ratchet, Refusal, Verdict, Welcome};
-use host_proto::{Moment, generation::Mark};
 use store::{HostSession, StoreError};
 use tokio::sync::oneshot;
 
@@ -15,12 +15,25 @@ use super::Connection;
 use crate::clock;
 use crate::services::allocate::{random, unsigned};
 
+/// What a host is told that is none any more.
+const REMOVED: &str = "this host was removed, or another machine has joined in its place";
 /// An old connection has so long to show that it is alive.
 const PROBE: Duration = Duration::from_secs(6);
 
 impl Connection {
     /// Decides, and answers.
     pub(super) async fn on_hello(&mut self, hello: Hello) {
+        if !self.services.live.may_connect(&self.id) {
+            return self.busy("this host connects too often: it is heard again in a while");
+        }
+        match self.is_still_good().await {
+            Ok(true) => {}
+            Ok(false) => return self.removed(),
+            Err(error) => {
+                self.failed(&error);
+                return self.busy("the server cannot look this host up just now");
+            }
+        }
         let newcomer =
             Newcomer { identity: hello.identity.clone(), address: self.arrival.address.to_string() };
         let verdict = self.decide(&newcomer).await;
@@ -31,6 +44,7 @@ impl Connection {
                 }
                 match self.admit(&hello).await {
                     Ok(()) => {}
+                    Err(StoreError::Missing(_)) => self.removed(),
                     Err(error) => {
                         self.failed(&error);
                         self.busy("the server cannot write down this connection just now");
@@ -47,6 +61,26 @@ impl Connection {
         }
     }
 
+    /// Whether the token is good also now: between the upgrade and the hello a host may have been removed, or another
+    /// machine may have taken its place.
+    async fn is_still_good(&mut self) -> Result<bool, StoreError> {
+        let link = self.services.store.host_of_token(self.arrival.token, clock::now()).await?;
+        let is_good = link.is_some();
+        if let Some(link) = link {
+            self.arrival.link = link;
+        }
+        Ok(is_good)
+    }
+
+    /// The host is none any more.
+    fn removed(&mut self) {
+        if self.errands.take().is_some() {
+            self.services.live.forget(&self.id, REMOVED);
+        }
+        let now = self.now();
+        self.session.handle(now, Input::Removed { reason: REMOVED.to_owned() });
+    }
+
     async fn decide(&mut self, newcomer: &Newcomer) -> Verdict {
         let link = &self.arrival.link;
         let known = Known {
@@ -54,7 +88,7 @@ impl Connection {
             instance_id: link.host.instance_id.clone(),
             wg_public_key: link.host.wg_public_key.clone(),
         };
-        let now = wall(self);
+        let now = self.services.live.now();
         let ratchet = &self.arrival.link.ratchet.clone();
         let (verdict, probe) = self.services.live.with(&self.id, |entry| {
             if entry.deciding {
@@ -71,7 +105,7 @@ impl Connection {
         });
         let Some((asked, answer)) = probe else { return verdict };
         let alive = asked && matches!(tokio::time::timeout(PROBE, answer).await, Ok(Ok(true)));
-        let now = wall(self);
+        let now = self.services.live.now();
         self.services.live.with(&self.id, |entry| {
             entry.deciding = false;
             entry.admission.probed(now, alive, ratchet, newcomer)
@@ -121,11 +155,6 @@ impl Connection {
         services.hub.hosts_changed([self.id.to_string()]);
         Ok(())
     }
-}
-
-/// The clock that all connections of this server share.
-fn wall(connection: &Connection) -> Moment {
-    Moment(u64::try_from(connection.services.live.uptime().as_millis()).unwrap_or(u64::MAX))
 }
 
 /// What an operator reads.
