@@ -15,7 +15,7 @@ use opamp_proto::wire::ServerCapabilities as Bit;
 use opamp_server::{Server, Settings, TlsSource};
 use store::Store;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::auth::{LoginThrottle, Passwords};
 use crate::ca::CertificateSource;
@@ -25,7 +25,7 @@ use crate::events::Hub;
 use crate::fleet::Fleet;
 use crate::hosts::LiveHosts;
 use crate::hosts::install::Agents;
-use crate::http::{About, Context, ContextInner, MAX_STREAMS, Readiness, router, serve};
+use crate::http::{About, Context, ContextInner, Readiness, Streams, router, serve};
 use crate::listen::Listeners;
 use crate::opamp::{Census, Credentials, Endpoint, Outgoing, Watched, WriteBehind};
 use crate::secrets::Sealer;
@@ -261,7 +261,7 @@ impl App {
             passwords: Passwords::new(),
             throttle: LoginThrottle::default(),
             proxies: self.config.trusted_proxies.clone(),
-            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            streams: Arc::new(Streams::default()),
             readiness: Readiness::default(),
             public_metrics: self.config.public_metrics,
             certificates: self.certificates.clone(),

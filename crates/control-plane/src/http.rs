@@ -38,14 +38,16 @@ mod service_json;
 mod service_logs;
 mod services;
 mod session;
+mod streams;
 mod tokens;
 mod users;
 mod version;
 mod views;
 
 pub(crate) use client_address::TrustedProxies;
-pub(crate) use context::{About, Context, Inner as ContextInner, MAX_STREAMS};
+pub(crate) use context::{About, Context, Inner as ContextInner};
 pub(crate) use health::Readiness;
 pub(crate) use idempotency::KEPT as ANSWERS_KEPT;
 pub(crate) use router::router;
 pub(crate) use serve::serve;
+pub(crate) use streams::Streams;

@@ -17,7 +17,7 @@ pub mod project;
 pub mod rollout;
 
 pub use health::{Check, Health};
-pub use image::{ImageRef, InvalidImage, Pull};
+pub use image::{ImageRef, InvalidImage, Pull, is_registry};
 pub use limits::{Logging, Resources, Restart, Security, Stop, Ulimit};
 pub use mount::{FileAccess, Mount, MountSource};
 pub use net::{Attachment, ExtraHost, HostAddress, Port, Protocol};

@@ -202,6 +202,14 @@ impl SimHost {
         self.connection.send(1, text.as_bytes()).await;
     }
 
+    /// Sends a text as it is.
+    ///
+    /// # Panics
+    /// When the server is gone.
+    pub async fn say_text(&mut self, text: &str) {
+        self.connection.send(1, text.as_bytes()).await;
+    }
+
     /// The next message; its close code when the server closes.
     ///
     /// # Errors

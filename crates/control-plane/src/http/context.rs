@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use opamp_server::Server;
 use store::Store;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::client_address::TrustedProxies;
 use super::health::Readiness;
+use super::streams::Streams;
 use crate::auth::{LoginThrottle, Passwords};
 use crate::ca::CertificateSource;
 use crate::configs::Configs;
@@ -18,9 +19,6 @@ use crate::hosts::install::Agents;
 use crate::opamp::{Credentials, Endpoint};
 use crate::secrets::Sealer;
 use crate::services::Services;
-
-/// Event streams that can be open at once.
-pub(crate) const MAX_STREAMS: usize = 256;
 
 /// Shared by all handlers; clones are cheap.
 #[derive(Debug, Clone)]
@@ -41,7 +39,7 @@ pub(crate) struct Inner {
     pub(crate) passwords: Passwords,
     pub(crate) throttle: LoginThrottle,
     pub(crate) proxies: TrustedProxies,
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) streams: Arc<Streams>,
     pub(crate) readiness: Readiness,
     pub(crate) public_metrics: bool,
     pub(crate) certificates: Option<Arc<CertificateSource>>,

@@ -8,13 +8,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::Stream;
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 
 use super::caller::Caller;
-use super::context::{Context, MAX_STREAMS};
+use super::context::Context;
 use super::problem::ApiError;
+use super::streams::Stream;
 use crate::auth::{Access, Presented};
 use crate::clock;
 use crate::events::{EventId, Next};
@@ -34,12 +34,7 @@ pub(super) async fn follow(
     caller: Caller,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let permit = context.streams.clone().try_acquire_owned().map_err(|_| {
-        ApiError::unavailable(
-            format!("{MAX_STREAMS} event streams are open already"),
-            Duration::from_secs(30),
-        )
-    })?;
+    let permit = context.streams.open(caller.user_name())?;
     let (newest, now) = context.hub.listen();
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let after = match last {
@@ -66,10 +61,10 @@ struct Follower {
     after: EventId,
     presented: Presented,
     is_new: bool,
-    _permit: OwnedSemaphorePermit,
+    _permit: Stream,
 }
 
-fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> {
+fn events(follower: Follower) -> impl futures_util::Stream<Item = Result<Event, Infallible>> {
     futures_util::stream::unfold(follower, |mut follower| async move {
         let event = follower.next().await?;
         Some((Ok(event), follower))

@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use super::caller::Caller;
-use super::context::{Context, MAX_STREAMS};
+use super::context::Context;
 use super::problem::ApiError;
 use crate::metrics::{CONTENT_TYPE, Snapshot, Sources, write};
 
@@ -17,7 +17,7 @@ pub(super) async fn show(State(context): State<Context>, request: Request) -> Re
     }
     let sources = Sources {
         version: context.about.version.clone(),
-        event_streams: MAX_STREAMS.saturating_sub(context.streams.available_permits()) as u64,
+        event_streams: context.streams.count() as u64,
         certificate_ends: context.certificates.as_ref().and_then(|source| source.ends()),
         uptime: context.started.elapsed(),
     };

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use host_proto::id::ProjectId;
 use model::Role;
 use model::hosting::{FileKind, RegistryCredential};
+use model::service::is_registry;
 
 use super::caller::Caller;
 use super::context::Context;
@@ -133,16 +134,17 @@ pub(super) async fn set_registry(
 ) -> Result<StatusCode, ApiError> {
     caller.require(Role::Admin)?;
     let SetRegistry { registry, username, password } = body;
-    let sane = |text: &str| {
-        !text.is_empty() && text.len() <= 255 && !text.chars().any(|c| c.is_control() || c == '/')
-    };
-    if !sane(&registry) {
+    if registry.len() > 255 || !is_registry(&registry) {
         let text = "registry is a host name with a port where it needs one, such as registry.example:5000";
         return Err(ApiError::unprocessable(Some("registry".to_owned()), text));
     }
     if username.is_empty() || username.len() > 255 || username.chars().any(char::is_control) {
         let text = "username must have 1 to 255 characters that can be seen";
         return Err(ApiError::unprocessable(Some("username".to_owned()), text));
+    }
+    if password.is_empty() {
+        let text = "the password is empty: a registry that anybody may read from needs no credential";
+        return Err(ApiError::unprocessable(Some("password".to_owned()), text));
     }
     let sealed = context.sealer.seal(&registry_sealed_as(&registry), password.as_bytes());
     let sealed = sealed.map_err(|error| ApiError::internal(&error))?;

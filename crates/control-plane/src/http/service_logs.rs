@@ -14,7 +14,7 @@ use futures_util::stream::{self, BoxStream};
 use serde_json::json;
 
 use super::caller::Caller;
-use super::context::{Context, MAX_STREAMS};
+use super::context::Context;
 use super::problem::ApiError;
 use super::request::{Parameters, PathParts};
 use super::service_json;
@@ -89,9 +89,7 @@ async fn wanted(
 
 /// A stream of lines, each a JSON object. It ends with the session that opened it.
 fn following(context: Context, caller: Caller, wanted: Wanted) -> Result<Response, ApiError> {
-    let permit = context.streams.clone().try_acquire_owned().map_err(|_| {
-        ApiError::unavailable(format!("{MAX_STREAMS} streams are open already"), Duration::from_secs(30))
-    })?;
+    let permit = context.streams.open(caller.user_name())?;
     let mut all: Vec<BoxStream<'static, Bytes>> = Vec::new();
     for (host, replicas) in &wanted.replicas {
         let live = context.services.live.clone();

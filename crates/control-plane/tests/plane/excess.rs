@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use host_proto::limits::{HOST_LOG_LINES, MESSAGES_AT_ONCE, MESSAGES_PER_SECOND, NAME};
+use host_proto::limits::{HOST_LOG_LINES, MAX_MESSAGE, MESSAGES_AT_ONCE, MESSAGES_PER_SECOND, NAME};
 use host_proto::message::{
-    HostLogLevel, HostLogLine, HostLogSource, HostLogsTail, HostMetrics, Metrics, Ping,
+    ErrorCode, HostLogLevel, HostLogLine, HostLogSource, HostLogsTail, HostMetrics, Metrics, Ping,
 };
 use host_proto::{ToAgent, ToServer};
 use reqwest::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{Machine, Opening, SimHost, found, soon, within};
 
 use crate::hosts::Api;
@@ -128,5 +128,80 @@ async fn a_host_that_is_removed_between_its_upgrade_and_its_hello_hears_that_it_
     let word = soon("a word", host.next()).await.unwrap();
     assert!(matches!(word.body, ToAgent::HostRemoved(_)), "{word:?}");
     assert_eq!(soon("the end", host.next()).await.unwrap_err(), 4003);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn req_11_a_host_whose_message_is_too_long_hears_that_in_words_and_by_the_close_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let machine = Machine::named("h1");
+    let answer = api.join(&machine).await;
+    let mut host =
+        SimHost::connect(world.console, answer.host_token.expose(), &machine, Opening::default()).await;
+    host.say_text(&" ".repeat(MAX_MESSAGE + 1)).await;
+    let error = within(Duration::from_secs(20), "an error", async {
+        loop {
+            if let ToAgent::Error(error) = host.next().await.unwrap().body {
+                return error;
+            }
+        }
+    });
+    let error = error.await;
+    assert_eq!((error.code, error.fatal), (ErrorCode::MessageTooLarge, true));
+    assert_eq!(soon("the end", host.next()).await.unwrap_err(), 1009);
+
+    // Of one that says that it is much longer nothing is read, and the close code alone says so.
+    let mut connection = SimHost::dial(world.console, answer.host_token.expose()).await.ok().unwrap();
+    let head = [0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 1, 2, 3, 4];
+    connection.write(&head).await;
+    let close = loop {
+        let frame = soon("a close frame", connection.wait()).await.expect("a frame");
+        if frame.opcode == 8 {
+            break frame.close_code();
+        }
+    };
+    assert_eq!(close, Some(1009));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_credential_for_what_is_no_registry_or_without_a_password_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let set = async |registry: &str, password: &str| {
+        let body = json!({ "registry": registry, "username": "robot", "password": password });
+        api.call("PUT", "/registries", Some(body)).await
+    };
+    for good in ["r.example", "r.example:5000", "localhost", "[2001:db8::1]:5000", "192.0.2.1:5000"] {
+        assert_eq!(set(good, "secret").await.0, StatusCode::NO_CONTENT, "{good}");
+    }
+    let long = "r".repeat(256);
+    let bad = [
+        "",
+        "not a host",
+        "r.example:",
+        "r.example:99999",
+        "user@r.example",
+        "-r.example",
+        "r..example",
+        &long,
+    ];
+    for bad in bad {
+        let (status, problem) = set(bad, "secret").await;
+        assert_eq!(
+            (status, &problem["field"]),
+            (StatusCode::UNPROCESSABLE_ENTITY, &"registry".into()),
+            "{problem}"
+        );
+    }
+    let (status, problem) = set("r.example", "").await;
+    assert_eq!(
+        (status, &problem["field"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &"password".into()),
+        "{problem}"
+    );
     world.stop().await;
 }

@@ -26,6 +26,8 @@ pub struct Machine {
     pub machine_id: String,
     /// WireGuard key in base64.
     pub wg_public_key: String,
+    /// Made once by its agent.
+    pub instance_id: String,
 }
 
 /// What to do about a join.
@@ -47,13 +49,33 @@ pub enum JoinVerdict {
     },
 }
 
-/// Decides about a join by `machine_id` and `wg_public_key`. `others` are the hosts with that machine-id or that key.
-pub fn decide(token: &TokenRecord, machine_id: &str, wg_public_key: &str, others: &[Machine]) -> JoinVerdict {
+/// A machine that asks to be a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asking<'a> {
+    /// `/etc/machine-id`.
+    pub machine_id: &'a str,
+    /// WireGuard key in base64.
+    pub wg_public_key: &'a str,
+    /// Made once by its agent, and there before it asks for the first time.
+    pub instance_id: &'a str,
+}
+
+impl Asking<'_> {
+    /// Another agent on the machine, or one that forgot who it was, is not the one whose answer was lost: a repetition
+    /// ends the token of the first, which may be in use.
+    fn is(&self, machine: &Machine) -> bool {
+        let Self { machine_id, wg_public_key, instance_id } = *self;
+        let Machine { host: _, machine_id: m, wg_public_key: k, instance_id: i } = machine;
+        (machine_id, wg_public_key, instance_id) == (m, k, i)
+    }
+}
+
+/// Decides about a join. `others` are the hosts with the machine-id or the key of who asks.
+pub fn decide(token: &TokenRecord, asking: Asking<'_>, others: &[Machine]) -> JoinVerdict {
     let refuse =
         |error, existing: Option<&HostId>| JoinVerdict::Refuse { error, existing: existing.cloned() };
     if let Some(user) = &token.used_by {
-        let same = user.machine_id == machine_id && user.wg_public_key == wg_public_key;
-        return match (same, token.revoked, token.expired) {
+        return match (asking.is(user), token.revoked, token.expired) {
             (_, true, _) => refuse(JoinError::JoinTokenInvalid, None),
             (false, ..) => refuse(JoinError::DuplicateHost, Some(&user.host)),
             (true, false, true) => refuse(JoinError::JoinTokenExpired, Some(&user.host)),
@@ -81,7 +103,16 @@ mod tests {
     }
 
     fn machine(last: &str, key: &str) -> Machine {
-        Machine { host: host(last), machine_id: format!("m{last}"), wg_public_key: key.to_owned() }
+        Machine {
+            host: host(last),
+            machine_id: format!("m{last}"),
+            wg_public_key: key.to_owned(),
+            instance_id: "i".to_owned(),
+        }
+    }
+
+    fn decide(token: &TokenRecord, machine_id: &str, wg_public_key: &str, others: &[Machine]) -> JoinVerdict {
+        super::decide(token, Asking { machine_id, wg_public_key, instance_id: "i" }, others)
     }
 
     fn token(used_by: Option<Machine>) -> TokenRecord {
@@ -104,6 +135,8 @@ mod tests {
         let duplicate = JoinVerdict::Refuse { error: JoinError::DuplicateHost, existing: Some(host("1")) };
         assert_eq!(decide(&used, "m2", "k1", &[]), duplicate);
         assert_eq!(decide(&used, "m1", "k2", &[]), duplicate);
+        let other_agent = Asking { machine_id: "m1", wg_public_key: "k1", instance_id: "other" };
+        assert_eq!(super::decide(&used, other_agent, &[machine("1", "k1")]), duplicate);
         let other_token = decide(&token(None), "m1", "k9", &[machine("1", "k1")]);
         assert_eq!(other_token, duplicate, "the machine is a host already");
     }

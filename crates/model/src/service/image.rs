@@ -182,7 +182,8 @@ fn split_registry(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn is_registry(text: &str) -> bool {
+/// Whether a text is the name of a registry: a host, or an IPv6 address in brackets, with a port or without.
+pub fn is_registry(text: &str) -> bool {
     if let Some(rest) = text.strip_prefix('[') {
         let Some((address, port)) = rest.split_once(']') else { return false };
         return address.parse::<std::net::Ipv6Addr>().is_ok()

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use host_proto::id::HostId;
 use host_proto::join::JoinError;
 use host_proto::message::Facts;
-use host_proto::server::join::{JoinVerdict, Machine, TokenRecord, decide};
+use host_proto::server::join::{Asking, JoinVerdict, Machine, TokenRecord, decide};
 use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, Subnet};
 use model::{Labels, TokenHash, UnixMillis};
 use rusqlite::{Connection, Row};
@@ -156,7 +156,12 @@ fn try_join(db: &mut Db<'_>, attempt: &JoinAttempt, entry: &AuditEntry) -> Resul
         used_by,
     };
     let others = same_machine_or_key(db.conn, attempt)?;
-    let (host, again) = match decide(&record, &attempt.machine_id, &attempt.wg_public_key, &others) {
+    let asking = Asking {
+        machine_id: &attempt.machine_id,
+        wg_public_key: &attempt.wg_public_key,
+        instance_id: &attempt.instance_id,
+    };
+    let (host, again) = match decide(&record, asking, &others) {
         JoinVerdict::Create => match new_host(db.conn, attempt, &token)? {
             Some(host) => {
                 hosts::insert(db.conn, &host)?;
@@ -165,7 +170,8 @@ fn try_join(db: &mut Db<'_>, attempt: &JoinAttempt, entry: &AuditEntry) -> Resul
             None => return Ok(Joined::Full),
         },
         JoinVerdict::Rejoin(id) => (take_place(db, attempt, &id)?, false),
-        JoinVerdict::Repeat(id) => (repeat(db.conn, attempt, &id)?, true),
+        // The same machine, whose answer got lost (JOIN-8).
+        JoinVerdict::Repeat(id) => (hosts::by_id(db.conn, &id)?.ok_or(StoreError::Missing("host"))?, true),
         JoinVerdict::Refuse { error: JoinError::JoinTokenExpired, .. } => return Ok(Joined::Expired),
         JoinVerdict::Refuse { error: JoinError::DuplicateHost, existing: Some(id) } => {
             return Ok(Joined::Duplicate(id));
@@ -195,21 +201,15 @@ fn same_machine_or_key(conn: &Connection, attempt: &JoinAttempt) -> Result<Vec<M
     json::rows(&mut conn.prepare_cached(&sql)?, row, machine)
 }
 
-const MACHINE: &str = "SELECT id, machine_id, wg_public_key FROM host";
+const MACHINE: &str = "SELECT id, machine_id, wg_public_key, instance_id FROM host";
 
 fn machine(row: &Row<'_>) -> Result<Machine, StoreError> {
     Ok(Machine {
         host: json::parsed(row, 0, "host id")?,
         machine_id: row.get(1)?,
         wg_public_key: row.get(2)?,
+        instance_id: row.get(3)?,
     })
-}
-
-/// The same machine with the same key, whose answer got lost (JOIN-8).
-fn repeat(conn: &Connection, attempt: &JoinAttempt, id: &HostId) -> Result<Host, StoreError> {
-    let sql = "UPDATE host SET instance_id = ?2 WHERE id = ?1";
-    conn.execute(sql, (id.as_str(), &attempt.instance_id))?;
-    hosts::by_id(conn, id)?.ok_or(StoreError::Missing("host"))
 }
 
 /// A machine that was made anew takes the place of a host: the identifier, the mesh address and what runs there stay.

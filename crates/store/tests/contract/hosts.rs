@@ -57,6 +57,12 @@ async fn join_3_a_token_makes_one_host_and_join_7_another_machine_is_a_duplicate
     assert_eq!((host.id.clone(), host.name.as_str()), (id(1), "web"));
     let second = world.store.join(attempt("t", "m2", 2), entry()).await.unwrap();
     assert_eq!(second, Joined::Duplicate(id(1)));
+    // Nor does another agent on the same machine, and the token of the first one works on.
+    let mut other = attempt("t", "m1", 2);
+    other.instance_id = "another".to_owned();
+    assert_eq!(world.store.join(other, entry()).await.unwrap(), Joined::Duplicate(id(1)));
+    let good = world.store.host_of_token(TokenHash::of("host-1"), UnixMillis(11)).await.unwrap();
+    assert!(good.is_some_and(|link| link.host.instance_id == "i-m1"));
     assert_eq!(world.store.hosts().await.unwrap().len(), 1);
     let tokens = world.store.join_tokens(10).await.unwrap();
     assert_eq!(tokens[0].state(UnixMillis(11)), JoinTokenState::Used);

@@ -19,6 +19,9 @@ use yawc::{DeflatePool, Options, Role, WebSocket, WebSocketError};
 const BUFFER: usize = 4096;
 /// How many idle compressors all connections share.
 const COMPRESSORS: usize = 8;
+/// A message that is longer by less than this is read to its end, so that its sender can be told in words (REQ-11). Of one
+/// that is longer still the codec reads no more, and says so with the close frame alone.
+const WORDS: usize = 1024 * 1024;
 /// How long a peer may take to take a message off our hands.
 const SEND: Duration = Duration::from_secs(60);
 /// How long a peer may take to answer a close frame.
@@ -55,7 +58,7 @@ fn options() -> Options {
         .with_client_max_window_bits(15)
         .server_no_context_takeover()
         .client_no_context_takeover()
-        .with_limits(MAX_MESSAGE + 1, MAX_MESSAGE + 1)
+        .with_limits(MAX_MESSAGE + WORDS, MAX_MESSAGE + WORDS)
         .with_read_buffer_capacity(BUFFER)
         .with_write_buffer_capacity(BUFFER)
 }
@@ -99,8 +102,8 @@ impl Accepted {
 impl Socket {
     /// What comes next.
     pub(super) async fn next(&mut self) -> Answer {
-        match self.ws.next().await {
-            Some(frame) => match frame.opcode() {
+        match self.ws.next_frame().await {
+            Ok(frame) => match frame.opcode() {
                 OpCode::Text => match std::str::from_utf8(frame.payload()) {
                     Ok(text) => Answer::Text(text.to_owned()),
                     Err(_) => Answer::End,
@@ -109,8 +112,22 @@ impl Socket {
                 // Frames of streams have no receiver yet.
                 OpCode::Binary | OpCode::Ping | OpCode::Pong | OpCode::Continuation => Answer::Other,
             },
-            None => Answer::End,
+            Err(WebSocketError::ConnectionClosed | WebSocketError::IoError(_)) => Answer::End,
+            Err(error) => {
+                tracing::debug!(%error, "the WebSocket of a host ended");
+                self.linger().await;
+                Answer::End
+            }
         }
+    }
+
+    /// Lets the codec write the close frame that it has queued: it says which fault it found.
+    async fn linger(&mut self) {
+        let parting = async {
+            let _ = self.ws.next_frame().await;
+            let _ = self.ws.close().await;
+        };
+        let _ = tokio::time::timeout(GOODBYE, parting).await;
     }
 
     pub(super) async fn send(&mut self, text: String) -> Result<(), Broken> {
