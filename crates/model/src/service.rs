@@ -22,7 +22,7 @@ pub use limits::{Logging, Resources, Restart, Security, Stop, Ulimit};
 pub use mount::{FileAccess, Mount, MountSource};
 pub use net::{Attachment, ExtraHost, HostAddress, Port, Protocol};
 pub use project::{NetworkSpec, VolumeSpec};
-pub use rollout::{Condition, Dependency, Order, Placement, Reservation, Scale, Update};
+pub use rollout::{Condition, Dependency, Order, Placement, Reservation, Scale, Spread, Update};
 
 /// The version of the document that this program writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;

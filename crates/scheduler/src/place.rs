@@ -10,6 +10,7 @@ use model::service::{MountSource, NetworkSpec, VolumeSpec};
 use model::{Attributes, Selector};
 
 use crate::blocks::place_of;
+use crate::spread;
 use crate::world::{HostView, Presence};
 
 /// The network of services that name none.
@@ -128,28 +129,37 @@ impl Placed {
 }
 
 /// Chooses the host of a new replica of a release. Hosts that have something of the project come first, since projects do
-/// not reach across hosts without a mesh; then those with fewer replicas of the service, then with fewer in all.
-pub fn place(world: &ProjectWorld, service: &Service, release: &Release, hosts: &[HostView]) -> Placed {
+/// not reach across hosts without a mesh; then those with fewer replicas of the service, then with fewer in all. A service
+/// that asks to be [spread] looks at that before anything else. `coming`: where others of it go that were decided just now.
+pub fn place(
+    world: &ProjectWorld,
+    service: &Service,
+    release: &Release,
+    hosts: &[HostView],
+    coming: &[HostId],
+) -> Placed {
     let mut refusals = BTreeMap::new();
-    let mut best: Option<(usize, usize, usize, &HostView)> = None;
-    let at_home = world.hosts();
+    let mut can = Vec::new();
     for view in hosts {
-        if let Some(refusal) = refusal(world, service, release, view, hosts) {
-            refusals.insert(view.host.name.clone(), refusal);
-            continue;
-        }
-        let same =
-            world.replicas_of(&service.id).filter(|it| it.host_id == view.host.id && it.stays()).count();
-        let away = usize::from(!at_home.contains(&view.host.id));
-        let better = best.is_none_or(|(best_away, best_same, best_all, other)| {
-            (away, same, view.replicas, &view.host.id) < (best_away, best_same, best_all, &other.host.id)
-        });
-        if better {
-            best = Some((away, same, view.replicas, view));
+        match refusal(world, service, release, view, hosts) {
+            Some(refusal) => drop(refusals.insert(view.host.name.clone(), refusal)),
+            None => can.push(view),
         }
     }
-    let chosen = best.map(|(.., view)| view.host.id.clone());
-    Placed { at_home: chosen.as_ref().is_some_and(|id| at_home.contains(id)), host: chosen, refusals }
+    let at_home = world.hosts();
+    let here = spread::counted(world, service, release, hosts, coming);
+    let chosen = can.into_iter().min_by_key(|view| {
+        let same =
+            world.replicas_of(&service.id).filter(|it| it.host_id == view.host.id && it.stays()).count();
+        let away = !at_home.contains(&view.host.id);
+        (here.as_ref().map(|it| it.rank(view)), away, same, view.replicas, view.host.id.clone())
+    });
+    Placed {
+        // What is spread goes to hosts that the project is not on yet.
+        at_home: here.is_none() && chosen.is_some_and(|view| at_home.contains(&view.host.id)),
+        host: chosen.map(|view| view.host.id.clone()),
+        refusals,
+    }
 }
 
 /// Why a host cannot take a replica of a release; `None`: it can.

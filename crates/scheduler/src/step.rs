@@ -156,7 +156,7 @@ impl Look<'_> {
     }
 
     fn place(&self, release: &Release) -> Placed {
-        place(self.world, self.service, release, self.hosts)
+        place(self.world, self.service, release, self.hosts, &[])
     }
 
     /// The service cannot get where it should.
@@ -188,7 +188,14 @@ impl Look<'_> {
 
     /// Adds a replica, or says why that cannot be.
     fn add(&self, step: &mut Step, failed: &mut Failures, number: u32, release: &Release, phase: Phase) {
-        let placed = self.place(release);
+        let coming = |change: &Change| match change {
+            Change::Add { service_id, host_id, .. } if *service_id == self.service.id => {
+                Some(host_id.clone())
+            }
+            _ => None,
+        };
+        let coming: Vec<HostId> = step.changes.iter().filter_map(coming).collect();
+        let placed = place(self.world, self.service, release, self.hosts, &coming);
         step.looks_further |= !placed.at_home;
         match placed.host {
             Some(host_id) => step.changes.push(Change::Add {

@@ -29,6 +29,7 @@ mod revisions;
 mod routes;
 mod settling;
 mod setup;
+mod spread;
 mod versions;
 mod words;
 mod world;

@@ -118,7 +118,7 @@ pub(super) const UPDATE: Table = &[
 /// Keys of `deploy.placement:`.
 pub(super) const PLACEMENT: Table = &[
     ("constraints", Refused("use x-muster.placement with host: or selector:")),
-    ("max_replicas_per_node", Refused("replicas are spread over hosts; leave it out")),
+    ("max_replicas_per_node", Refused("use x-muster.placement with spread: host")),
     ("preferences", Refused("use x-muster.placement with spread:")),
 ];
 

@@ -5,7 +5,7 @@ use super::health;
 use super::problem::Problems;
 use super::service::{Draft, unsupported};
 use super::walk::{At, shown};
-use crate::service::{Order, Placement};
+use crate::service::{Order, Placement, Spread};
 use crate::{Selector, label, name};
 
 const SERVICE_KEYS: [&str; 6] =
@@ -74,11 +74,11 @@ fn placement(at: &At, placement: &mut Placement, problems: &mut Problems<'_>) {
                 }
             }
             "spread" => match value.text(problems) {
-                Some(text) if text == "host" => placement.spread = None,
+                Some(text) if text == "host" => placement.spread = Some(Spread::Hosts),
                 Some(text)
                     if label::LabelChange::replacing([(text.clone(), String::new())].into()).is_ok() =>
                 {
-                    placement.spread = Some(text);
+                    placement.spread = Some(Spread::Label(text));
                 }
                 Some(text) => problems.error(&value, format!("{} is no key of a label", shown(&text))),
                 None => {}

@@ -1,5 +1,7 @@
 //! How many replicas, where, what comes first, and how one release follows another.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// How many replicas.
@@ -34,13 +36,47 @@ pub struct Placement {
     /// Only on hosts that this selector matches: a text that [`crate::Selector::parse`] takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
-    /// The label of hosts over whose values replicas are spread; none: over hosts.
+    /// Over what replicas are spread; none: the hosts that the project is on come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<String>,
+    pub spread: Option<Spread>,
     /// What a host must have left.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub reserve: Reservation,
 }
+
+/// Over what replicas are spread evenly, as far as hosts can take them. Written as Compose files have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Spread {
+    /// Over hosts.
+    Hosts,
+    /// Over the values of this label of hosts.
+    Label(String),
+}
+
+impl From<String> for Spread {
+    fn from(text: String) -> Self {
+        if text == HOSTS { Self::Hosts } else { Self::Label(text) }
+    }
+}
+
+impl From<Spread> for String {
+    fn from(spread: Spread) -> Self {
+        spread.to_string()
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hosts => f.write_str(HOSTS),
+            Self::Label(key) => f.write_str(key),
+        }
+    }
+}
+
+/// What a file says for hosts: no label of that name can be meant.
+const HOSTS: &str = "host";
 
 /// What a host must have left for a replica. None: nothing is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,7 +1,8 @@
 //! What a deployment would do, worked out from what is wished and what is there.
 
-use model::hosting::{Phase, Project, ProjectWorld, Release, Service};
-use model::service::Order;
+use host_proto::id::HostId;
+use model::hosting::{Phase, Project, ProjectWorld, Release, Replica, Service};
+use model::service::{Order, Spread};
 use scheduler::{HostView, place, words};
 use store::StoreError;
 
@@ -41,6 +42,8 @@ pub(crate) struct Planned {
     pub(crate) before: u32,
     /// Hosts, by name.
     pub(crate) hosts: Vec<String>,
+    /// How its replicas are spread, in words, when it asks for that.
+    pub(crate) spread: Option<String>,
 }
 
 /// What happens to a service.
@@ -152,12 +155,30 @@ impl Outline {
                 names.map(|it| it.host.name.clone()).collect();
             let grows = planned.change != Change::Unchanged && planned.after() > 0;
             if let Some(release) = planned.release.as_ref().filter(|_| grows) {
-                let placed = place(world, &planned.service, release, hosts);
-                at_home &= placed.at_home;
-                match placed.host.as_ref().and_then(|id| hosts.iter().find(|view| view.host.id == *id)) {
-                    Some(view) => drop(names.insert(view.host.name.clone())),
-                    None => self.refusals.push(format!("{}: {}", planned.service.name, placed.why_not())),
+                let over = release.spec.placement.spread.as_ref();
+                let comes = coming(world, planned, release);
+                // Without a spread all that come at once go to one host. Whether one could come is looked at in any case.
+                let looks = over.map_or(1, |_| comes.max(1));
+                let mut chosen = Vec::new();
+                for _ in 0..looks {
+                    let placed = place(world, &planned.service, release, hosts, &chosen);
+                    at_home &= placed.at_home;
+                    let Some(id) = placed.host else {
+                        self.refusals.push(format!("{}: {}", planned.service.name, placed.why_not()));
+                        break;
+                    };
+                    chosen.push(id);
                 }
+                if over.is_some() {
+                    chosen.truncate(comes);
+                }
+                let chosen: Vec<&HostView> = chosen.iter().filter_map(|id| view_of(hosts, id)).collect();
+                if planned.change == Change::Changed && over.is_some() {
+                    // All that run are replaced.
+                    names.clear();
+                }
+                names.extend(chosen.iter().map(|view| view.host.name.clone()));
+                planned.spread = over.map(|over| spread_words(over, world, planned, release, hosts, &chosen));
             }
             used.extend(names.iter().cloned());
             planned.hosts = names.into_iter().collect();
@@ -171,6 +192,50 @@ impl Outline {
         }
         at_home
     }
+}
+
+fn view_of<'a>(hosts: &'a [HostView], id: &HostId) -> Option<&'a HostView> {
+    hosts.iter().find(|view| view.host.id == *id)
+}
+
+/// The replicas that a release has already.
+fn there<'a>(
+    world: &'a ProjectWorld,
+    planned: &'a Planned,
+    release: &'a Release,
+) -> impl Iterator<Item = &'a Replica> {
+    let is_same =
+        |it: &Replica| world.release_of(it).is_some_and(|its| its.container_hash == release.container_hash);
+    world.replicas_of(&planned.service.id).filter(move |it| it.stays() && is_same(it))
+}
+
+/// How many replicas are to be made.
+fn coming(world: &ProjectWorld, planned: &Planned, release: &Release) -> usize {
+    let wanted = usize::try_from(planned.after()).unwrap_or(usize::MAX);
+    wanted.saturating_sub(there(world, planned, release).count())
+}
+
+/// `spread over zone: 2 in a, 1 in b`.
+fn spread_words(
+    over: &Spread,
+    world: &ProjectWorld,
+    planned: &Planned,
+    release: &Release,
+    hosts: &[HostView],
+    chosen: &[&HostView],
+) -> String {
+    let here = there(world, planned, release).filter(|it| it.number <= planned.after());
+    let here = here.filter_map(|it| view_of(hosts, &it.host_id));
+    let mut counts: std::collections::BTreeMap<Option<&str>, usize> = std::collections::BTreeMap::new();
+    for view in here.chain(chosen.iter().copied()) {
+        *counts.entry(scheduler::spread::value(over, view)).or_default() += 1;
+    }
+    let word = if *over == Spread::Hosts { "on" } else { "in" };
+    let each = counts.into_iter().map(|(value, count)| match value {
+        Some(value) => format!("{count} {word} {value}"),
+        None => format!("{count} on hosts without that label, since no host with it can take them"),
+    });
+    format!("spread over {over}: {}", each.collect::<Vec<_>>().join(", "))
 }
 
 fn planned_service(
@@ -208,6 +273,7 @@ fn planned_service(
         changes,
         before,
         hosts: Vec::new(),
+        spread: None,
     })
 }
 
@@ -243,6 +309,7 @@ fn going(world: &ProjectWorld, service: &Service) -> Planned {
         changes: Vec::new(),
         before: u32::try_from(running).unwrap_or(u32::MAX),
         hosts: Vec::new(),
+        spread: None,
     }
 }
 

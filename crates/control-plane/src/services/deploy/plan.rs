@@ -22,7 +22,7 @@ fn told(planned: &Planned) -> PlannedService {
     PlannedService {
         name: planned.service.name.clone(),
         change: planned.change.as_str().to_owned(),
-        changes: planned.changes.clone(),
+        changes: planned.changes.iter().chain(&planned.spread).cloned().collect(),
         replicas_before: planned.before,
         replicas_after: planned.after(),
         update: update_words(planned),
@@ -50,5 +50,6 @@ fn lines(planned: &Planned) -> Vec<String> {
             )
         }
     };
-    std::iter::once(first).chain(planned.changes.iter().map(|change| format!("    {change}"))).collect()
+    let more = planned.changes.iter().chain(&planned.spread).map(|line| format!("    {line}"));
+    std::iter::once(first).chain(more).collect()
 }

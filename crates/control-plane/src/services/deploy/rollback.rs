@@ -205,5 +205,6 @@ fn planned(
         changes,
         before: current.map_or(0, |it| it.spec.scale.count()),
         hosts: Vec::new(),
+        spread: None,
     }
 }

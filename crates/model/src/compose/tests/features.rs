@@ -331,11 +331,13 @@ fn placement_is_a_host_a_selector_or_a_spread() {
     let expected = Placement {
         host: Some("north-1".to_owned()),
         selector: Some("disk=ssd".to_owned()),
-        spread: Some("zone".to_owned()),
+        spread: Some(Spread::Label("zone".to_owned())),
         reserve: Reservation::default(),
     };
     assert_eq!(service(lines).spec.placement, expected);
-    assert_eq!(service("x-muster: {placement: {spread: host}}").spec.placement, Placement::default());
+    let over_hosts = Placement { spread: Some(Spread::Hosts), ..Placement::default() };
+    assert_eq!(service("x-muster: {placement: {spread: host}}").spec.placement, over_hosts);
+    assert_eq!(service("x-muster: {placement: {}}").spec.placement, Placement::default());
     assert!(errors("x-muster: {placement: {selector: 'a in ('}}")[0].contains("is no selector"));
     assert!(errors("x-muster: {placement: {spread: '-'}}")[0].contains("no key of a label"));
     assert!(errors("x-muster: {placment: {}}")[0].contains("placement is meant, perhaps"));

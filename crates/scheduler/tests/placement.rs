@@ -1,0 +1,261 @@
+//! Where replicas go that are to be spread: evenly over the values of a label or over hosts, as far as hosts can take them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use host_proto::id::{HostId, ProjectId, ReleaseId, ReplicaId, ServiceId};
+use host_proto::message::{DockerFacts, Facts};
+use model::UnixMillis;
+use model::hosting::{Host, HostMode, Phase, Project, ProjectWorld, Release, Replica, Service};
+use model::service::{ContainerSpec, FORMAT, Order, Placement, Scale, ServiceSpec, Spread, Update};
+use proptest::prelude::*;
+use scheduler::{Blocks, Change, HostView, Presence, place, step};
+
+fn host(number: u8, zone: Option<&str>) -> HostView {
+    let facts = Facts { docker: Some(DockerFacts::default()), ..Facts::default() };
+    let host = Host {
+        id: HostId::generate(1, [number; 10]),
+        name: format!("h{number}"),
+        machine_id: String::new(),
+        instance_id: String::new(),
+        wg_public_key: String::new(),
+        mesh_ip: Ipv4Addr::LOCALHOST,
+        labels: zone.map(|zone| ("zone".to_owned(), zone.to_owned())).into_iter().collect(),
+        facts,
+        agent_version: String::new(),
+        mode: HostMode::Normal,
+        allowed_paths: Vec::new(),
+        adopting: false,
+        generation: 0,
+        epoch: None,
+        joined_at: UnixMillis(0),
+        last_seen: None,
+        version: 1,
+    };
+    HostView {
+        host,
+        presence: Presence::Online,
+        replicas: 0,
+        ports: BTreeMap::new(),
+        foreign_ports: BTreeSet::new(),
+        blocks: Blocks::new("10.208.0.0/12".parse().unwrap()),
+        items: Vec::new(),
+        routes: scheduler::Routes::new(),
+    }
+}
+
+/// A project whose only service runs, or is to run, one release.
+struct Fleet {
+    world: ProjectWorld,
+    hosts: Vec<HostView>,
+}
+
+impl Fleet {
+    fn new(spread: Option<Spread>, count: u32, hosts: Vec<HostView>) -> Self {
+        let project_id = ProjectId::generate(1, [1; 10]);
+        let service_id = ServiceId::generate(1, [1; 10]);
+        let project = Project {
+            id: project_id.clone(),
+            name: "shop".to_owned(),
+            networks: Vec::new(),
+            volumes: Vec::new(),
+            created_at: UnixMillis(0),
+            version: 1,
+        };
+        let release = release(&service_id, 1, spread, count);
+        let service = Service {
+            id: service_id,
+            project_id,
+            name: "web".to_owned(),
+            current: Some(release.id.clone()),
+            created_at: UnixMillis(0),
+        };
+        let world = ProjectWorld {
+            project,
+            services: vec![service],
+            releases: [(release.id.clone(), release)].into(),
+            replicas: Vec::new(),
+            networks: Vec::new(),
+            volumes: Vec::new(),
+            deployment: None,
+        };
+        Self { world, hosts }
+    }
+
+    fn release(&self) -> &Release {
+        &self.world.releases[self.world.services[0].current.as_ref().unwrap()]
+    }
+
+    /// A replica of a release that serves.
+    fn serves(&mut self, number: u32, release: &ReleaseId, host: usize) {
+        let last = u8::try_from(self.world.replicas.len()).unwrap();
+        self.world.replicas.push(Replica {
+            id: ReplicaId::generate(1, [last; 10]),
+            service_id: self.world.services[0].id.clone(),
+            release_id: release.clone(),
+            host_id: self.hosts[host].host.id.clone(),
+            number,
+            phase: Phase::Serving,
+            phase_since: UnixMillis(0),
+            addresses: Vec::new(),
+            created_at: UnixMillis(0),
+            report: None,
+            reported_since: None,
+        });
+    }
+
+    /// What one step adds, by the names of hosts.
+    fn added(&self) -> Vec<String> {
+        let name = |id: &HostId| self.hosts.iter().find(|it| it.host.id == *id).unwrap().host.name.clone();
+        let adds = step(&self.world, &self.hosts, UnixMillis(1_000)).changes.into_iter();
+        adds.filter_map(|it| match it {
+            Change::Add { host_id, .. } => Some(name(&host_id)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// Where the next replica goes, when others were decided just now.
+    fn next(&self, coming: &[HostId]) -> Option<HostId> {
+        place(&self.world, &self.world.services[0], self.release(), &self.hosts, coming).host
+    }
+}
+
+fn release(service: &ServiceId, number: u8, spread: Option<Spread>, count: u32) -> Release {
+    let image = format!("web:{number}").parse().unwrap();
+    let spec = ServiceSpec {
+        format: FORMAT,
+        container: ContainerSpec::new(image),
+        scale: Scale::Replicas { count },
+        placement: Placement { spread, ..Placement::default() },
+        update: Update { order: Order::StartFirst, deadline_ms: None },
+        ports: Vec::new(),
+        depends_on: Vec::new(),
+    };
+    Release {
+        id: ReleaseId::generate(1, [number; 10]),
+        service_id: service.clone(),
+        number: u32::from(number),
+        container_hash: scheduler::hash::container_hash(&spec.container, &BTreeMap::new()).unwrap(),
+        spec,
+        files: BTreeMap::new(),
+        author: String::new(),
+        message: String::new(),
+        created_at: UnixMillis(0),
+    }
+}
+
+fn zones() -> Option<Spread> {
+    Some(Spread::Label("zone".to_owned()))
+}
+
+#[test]
+fn replicas_that_come_at_once_are_spread_too_and_without_a_word_they_stay_together() {
+    let hosts = || vec![host(1, Some("a")), host(2, Some("a")), host(3, Some("b")), host(4, None)];
+    let added = |spread, count| Fleet::new(spread, count, hosts()).added();
+    assert_eq!(added(zones(), 4), ["h1", "h3", "h1", "h3"]);
+    assert_eq!(added(Some(Spread::Hosts), 5), ["h1", "h2", "h3", "h4", "h1"]);
+    assert_eq!(added(None, 3), ["h1", "h1", "h1"]);
+}
+
+#[test]
+fn a_host_without_the_label_is_the_last_and_better_than_none() {
+    let mut fleet = Fleet::new(zones(), 2, vec![host(1, None), host(2, Some("a"))]);
+    assert_eq!(fleet.added(), ["h2", "h2"]);
+    fleet.hosts[1].host.mode = HostMode::Cordoned;
+    assert_eq!(fleet.added(), ["h1", "h1"]);
+}
+
+#[test]
+fn a_service_that_grows_fills_up_where_there_are_fewest_also_away_from_its_project() {
+    let mut fleet = Fleet::new(zones(), 4, vec![host(1, Some("a")), host(2, Some("b"))]);
+    let release = fleet.release().id.clone();
+    fleet.serves(1, &release, 0);
+    fleet.serves(2, &release, 0);
+    assert_eq!(fleet.added(), ["h2", "h2"]);
+    let placed = place(&fleet.world, &fleet.world.services[0], fleet.release(), &fleet.hosts[..1], &[]);
+    assert!(!placed.at_home, "hosts that the project is not on could be chosen");
+}
+
+#[test]
+fn an_update_counts_what_is_new_and_ends_as_even_as_before() {
+    let hosts = vec![host(1, Some("a")), host(2, Some("b")), host(3, Some("c"))];
+    let mut fleet = Fleet::new(zones(), 3, hosts);
+    let old = fleet.release().id.clone();
+    let new = release(&fleet.world.services[0].id, 2, zones(), 3);
+    let id = new.id.clone();
+    fleet.world.releases.insert(id.clone(), new);
+    fleet.world.services[0].current = Some(id.clone());
+    (0..3).for_each(|at| fleet.serves(u32::try_from(at).unwrap() + 1, &old, at));
+    let mut went = Vec::new();
+    for number in 1..=3 {
+        let host = fleet.added();
+        assert_eq!(host.len(), 1, "one at a time");
+        let at = fleet.hosts.iter().position(|it| it.host.name == host[0]).unwrap();
+        fleet.world.replicas.retain(|it| it.number != number);
+        fleet.serves(number, &id, at);
+        went.extend(host);
+    }
+    assert_eq!(went, ["h1", "h2", "h3"]);
+}
+
+proptest! {
+    /// Whatever hosts there are and whatever runs already: the next replica goes to a value that has the fewest of those that
+    /// can take it, and to a host without the label only when no other can.
+    #[test]
+    fn the_next_replica_goes_where_there_are_fewest(
+        hosts in prop::collection::vec((prop::option::of(0..4_u8), any::<bool>()), 1..9),
+        there in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        coming in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        over_hosts in any::<bool>(),
+    ) {
+        let views = hosts.iter().zip(1..).map(|((zone, up), number)| {
+            let mut view = host(number, zone.map(|zone| format!("z{zone}")).as_deref());
+            view.presence = if *up { Presence::Online } else { Presence::Gone };
+            view
+        });
+        let over = if over_hosts { Spread::Hosts } else { Spread::Label("zone".to_owned()) };
+        let mut fleet = Fleet::new(Some(over), 20, views.collect());
+        let release = fleet.release().id.clone();
+        for (at, number) in there.iter().zip(1..) {
+            fleet.serves(number, &release, at.index(hosts.len()));
+        }
+        let coming: Vec<usize> = coming.iter().map(|it| it.index(hosts.len())).collect();
+        let ids: Vec<HostId> = coming.iter().map(|it| fleet.hosts[*it].host.id.clone()).collect();
+        let value = |at: usize| if over_hosts { Some(at) } else { hosts[at].0.map(usize::from) };
+        let all: Vec<usize> = there.iter().map(|it| it.index(hosts.len())).chain(coming).collect();
+        let count = |at: usize| all.iter().filter(|it| value(**it) == value(at)).count();
+        let can: Vec<usize> = (0..hosts.len()).filter(|at| hosts[*at].1).collect();
+        let chosen = fleet.next(&ids).map(|id| fleet.hosts.iter().position(|it| it.host.id == id).unwrap());
+        match chosen {
+            None => prop_assert!(can.is_empty()),
+            Some(at) => {
+                prop_assert!(can.contains(&at));
+                let labelled = can.iter().filter(|it| value(**it).is_some());
+                match (value(at), labelled.map(|it| count(*it)).min()) {
+                    (Some(_), least) => prop_assert_eq!(Some(count(at)), least),
+                    (None, least) => prop_assert_eq!(least, None),
+                }
+            }
+        }
+    }
+
+    /// Of any number of replicas on hosts that can take all of them no value gets two more than another.
+    #[test]
+    fn values_differ_by_one_at_most(
+        hosts in prop::collection::vec(0..4_u8, 1..9),
+        count in 1..24_u32,
+    ) {
+        let views = hosts.iter().zip(1..).map(|(zone, number)| host(number, Some(&format!("z{zone}"))));
+        let fleet = Fleet::new(zones(), count, views.collect());
+        let mut counts: BTreeMap<u8, u32> = hosts.iter().map(|zone| (*zone, 0)).collect();
+        for name in fleet.added() {
+            let at: usize = name[1..].parse().unwrap();
+            *counts.get_mut(&hosts[at - 1]).unwrap() += 1;
+        }
+        prop_assert_eq!(counts.values().sum::<u32>(), count);
+        prop_assert!(counts.values().max().unwrap() - counts.values().min().unwrap() <= 1, "{:?}", counts);
+    }
+}
