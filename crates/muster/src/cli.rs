@@ -28,7 +28,7 @@ pub(crate) use fleet::*;
 pub(crate) use hosts::*;
 pub(crate) use services::*;
 
-/// Control plane for OpAMP agents
+/// Control plane for agents that speak OpAMP, and for hosts that run services
 #[derive(Debug, Parser)]
 #[command(name = "muster", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -203,7 +203,7 @@ pub(crate) struct CommonArgs {
     /// Addresses that networks of projects are made of, a /16 or larger
     #[arg(long, env = "MUSTER_NETWORK_RANGE", default_value = control_plane::config::DEFAULT_NETWORK_RANGE, value_name = "CIDR")]
     pub(crate) network_range: String,
-    /// Addresses that hosts get in the mesh, a /24 or larger
+    /// Addresses that are reserved for a network between hosts, which there is not yet, a /24 or larger
     #[arg(long, env = "MUSTER_MESH_RANGE", default_value = control_plane::config::DEFAULT_MESH_RANGE, value_name = "CIDR")]
     pub(crate) mesh_range: String,
     /// Threads that serve agents; as many as there are cores if absent
@@ -384,5 +384,15 @@ mod tests {
                 assert_eq!(env.to_str(), Some(expected.as_str()));
             }
         }
+    }
+
+    #[test]
+    fn the_unit_of_the_guide_starts_a_server_with_flags_that_there_are() {
+        let unit = include_str!("../../../docs/operations/muster.service");
+        let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/")).unwrap();
+        let cli = Cli::try_parse_from(start.split(' ')).unwrap();
+        let Command::Server(server) = cli.command else { panic!("{start}") };
+        assert_eq!(server.data_dir, PathBuf::from("/var/lib/muster"), "StateDirectory= makes this one");
+        assert!(unit.contains("\nStateDirectory=muster\n") && server.public_url.is_some());
     }
 }

@@ -131,8 +131,8 @@ pub(super) const NETWORK: Table = &[
     (
         "external",
         Refused(
-            "networks belong to one project; leave external: out, and reach other projects by <service>.<project>.internal or a \
-         published port",
+            "networks belong to one project, and projects do not know each other's names; leave external: out, and reach \
+         other projects by a port that they publish",
         ),
     ),
     ("ipam", Refused(ADDRESSES)),

@@ -116,7 +116,6 @@ fn details(host: &Host) -> String {
         ("replicas", format!("{} of {} work", host.ready, host.replicas)),
         ("sync", format!("{sync} (generation {})", host.generation)),
         ("address", or_dash(host.address.as_deref())),
-        ("mesh address", host.mesh_ip.clone()),
         ("agent", safe(&host.agent_version)),
         ("engine", or_dash(host.engine.as_deref())),
         ("system", format!("{}, kernel {}, {}", safe(&host.os), safe(&host.kernel), safe(&host.arch))),
