@@ -108,7 +108,7 @@ def test_state_1_state_2_one_host_runs_a_compose_file_with_health_secret_volume_
     same = ("shop", "web", "wget", "-q", "-O", "-", "http://db:5432/id")
     wait_for("its id", lambda: ground.inside(*same, check_code=False)[0] == 0, 30)
     equal(ground.inside(*same), number, "what is on the volume")
-    healthy = {"web": "healthy", "worker": "healthy", "db": "healthy"}
+    healthy = {"web": "healthy", "worker": "running", "db": "healthy"}
     states = lambda: {name: service["state"] for name, service in ground.plane.services("shop").items()}
     wait_for("the control plane to say so", lambda: states() == healthy, 30)
     ground.foreign.untouched()

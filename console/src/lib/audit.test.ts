@@ -8,6 +8,10 @@ test('only what changed is named', () => {
     { field: 'labels', from: null, to: '{"a":1}' },
   ]);
   expect(changed(null, null)).toEqual([]);
+  expect(changed(null, { expires_at: 1764471845000, priority: 10 })).toEqual([
+    { field: 'expires_at', from: null, to: '2025-11-30T03:04:05.000Z' },
+    { field: 'priority', from: null, to: '10' },
+  ]);
 });
 
 test('objects lead to their pages', () => {

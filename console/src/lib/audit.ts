@@ -32,12 +32,18 @@ export function objectHref(object: string): string | null {
   return kind === 'user' || kind === 'api-token' ? '/settings' : null;
 }
 
+/** A value for people: a moment that is stored in milliseconds is a time. */
+function text(field: string, value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  if (field.endsWith('_at') && typeof value === 'number' && value > 0) return new Date(value).toISOString();
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** What an entry changed, field by field; a value that stayed is left out. */
 export function changed(before: unknown, after: unknown): { field: string; from: string | null; to: string | null }[] {
   const fields = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : value === null || value === undefined ? {} : { value });
-  const text = (value: unknown): string | null => (value === undefined || value === null ? null : typeof value === 'string' ? value : JSON.stringify(value));
   const [old, fresh] = [fields(before), fields(after)];
   return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
-    .map((field) => ({ field, from: text(old[field]), to: text(fresh[field]) }))
+    .map((field) => ({ field, from: text(field, old[field]), to: text(field, fresh[field]) }))
     .filter(({ from, to }) => from !== to);
 }

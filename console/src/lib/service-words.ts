@@ -6,13 +6,14 @@ export const fullName = (service: Pick<Service, 'project' | 'name'>): string => 
 
 /** Whether it is as it should be; a service that should have no replica is, too. */
 export function isAsMeant(service: Pick<Service, 'state'>): boolean {
-  return service.state === 'healthy' || service.state === 'stopped';
+  return ['healthy', 'running', 'stopped'].includes(service.state);
 }
 
 /** How a service is, after its name: "is being updated". */
 export function stateWords(service: Service): string {
   const some = `${number(service.ready)} of ${count(service.wanted, 'replica')}`;
   switch (service.state) {
+    case 'running':
     case 'healthy': return `runs as it should, ${service.wanted === 1 ? 'with 1 replica' : `with ${number(service.wanted)} replicas`}`;
     case 'updating': return `is being updated, ${some} ready`;
     case 'degraded': return `is degraded, ${some} ready`;

@@ -8,7 +8,7 @@ export interface Replica {
   project: string;
   service: string;
   number: number;
-  state: 'starting' | 'healthy' | 'unhealthy' | 'stopped' | 'failed' | 'stranded';
+  state: 'starting' | 'healthy' | 'running' | 'unhealthy' | 'stopped' | 'failed' | 'stranded';
   phase: 'starting' | 'serving' | 'draining' | 'removing';
   /** The host's name. */
   host: string;
@@ -29,7 +29,7 @@ export interface Service {
   id: string;
   project: string;
   name: string;
-  state: 'healthy' | 'degraded' | 'failed' | 'updating' | 'stopped';
+  state: 'healthy' | 'running' | 'degraded' | 'failed' | 'updating' | 'stopped';
   image: string;
   /** The number of the release that it runs; null: none yet. */
   release: number | null;

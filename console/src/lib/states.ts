@@ -69,6 +69,7 @@ const HOST: Record<string, Mark> = {
 const REPLICA: Record<string, Mark> = {
   starting: { word: 'starting', shape: 'arrow', tone: 'info', means: 'is made or does not work yet' },
   healthy: { word: 'healthy', shape: 'check', tone: 'ok', means: 'works' },
+  running: { word: 'running', shape: 'check', tone: 'ok', means: 'runs; it has no health check that could say more' },
   unhealthy: { word: 'unhealthy', shape: 'cross', tone: 'bad', means: 'runs, and its health check fails' },
   stopped: { word: 'stopped', shape: 'ring', tone: 'idle', means: 'has ended or is taken away' },
   failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'ends again and again, or could not be made' },
@@ -77,6 +78,7 @@ const REPLICA: Record<string, Mark> = {
 
 const SERVICE: Record<string, Mark> = {
   healthy: { word: 'healthy', shape: 'check', tone: 'ok', means: 'all replicas that it should have work' },
+  running: { word: 'running', shape: 'check', tone: 'ok', means: 'all replicas that it should have run; there is no health check that could say more' },
   degraded: { word: 'degraded', shape: 'half', tone: 'warn', means: 'some replicas work, fewer than it should have' },
   failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'no replica works' },
   updating: { word: 'updating', shape: 'arrow', tone: 'info', means: 'a deployment changes it now' },

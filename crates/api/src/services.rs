@@ -125,6 +125,9 @@ pub struct DeployedService {
     pub ready: u32,
     /// Replicas that it should have.
     pub wanted: u32,
+    /// Replicas of the release before that still work.
+    #[serde(default)]
+    pub old_ready: u32,
 }
 
 /// Answer of `GET /deployments`.
@@ -178,7 +181,7 @@ pub struct Service {
     pub project: String,
     /// Its name.
     pub name: String,
-    /// `healthy`, `degraded` (some replicas do not work), `failed` (none works), `updating`, `stopped`.
+    /// `healthy`, `running` (it has no health check), `degraded` (some replicas do not work), `failed` (none works), `updating`, `stopped`.
     pub state: String,
     /// The image.
     pub image: String,
@@ -216,7 +219,7 @@ pub struct Replica {
     pub service: String,
     /// Its number within the service.
     pub number: u32,
-    /// `starting`, `healthy`, `unhealthy`, `stopped`, `failed`, `stranded`.
+    /// `starting`, `healthy`, `running` (it has no health check), `unhealthy`, `stopped`, `failed`, `stranded`.
     pub state: String,
     /// Whether it is new, serves, or leaves: `starting`, `serving`, `draining`, `removing`.
     pub phase: String,

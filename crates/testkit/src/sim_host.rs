@@ -90,6 +90,8 @@ pub enum Fate {
     Unhealthy,
     /// It starts, and goes on starting.
     Slow,
+    /// Its image is asked for, and the registry does not answer.
+    NoRegistry,
 }
 
 /// What a host was told and what it has.
@@ -360,6 +362,10 @@ fn report(spec: &ReplicaSpec, fate: Option<Fate>) -> ReplicaReport {
     let (state, health, error) = match fate {
         Some(Fate::NoImage) => (ReplicaState::Failed, HealthState::None, Some("no such image".to_owned())),
         Some(Fate::Unhealthy) => (ReplicaState::Unhealthy, HealthState::Unhealthy, None),
+        Some(Fate::NoRegistry) => {
+            let error = Some("the registry does not answer".to_owned());
+            (ReplicaState::Creating, HealthState::None, error)
+        }
         Some(Fate::Slow) => (ReplicaState::Starting, HealthState::None, None),
         None if checked => (ReplicaState::Running, HealthState::Healthy, None),
         None => (ReplicaState::Running, HealthState::None, None),

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use model::Role;
-use model::hosting::{Deployment, DeploymentId, DeploymentState, ItemOutcome, Phase, ProjectWorld};
+use model::hosting::{Deployment, DeploymentId, DeploymentState, ItemOutcome, Phase, ProjectWorld, Replica};
 
 use super::caller::Caller;
 use super::context::Context;
@@ -277,11 +277,14 @@ async fn deployment_json(
             releases.iter().find(|it| it.id == *id).map(|it| it.number)
         };
         let target = item.to.as_ref().and_then(|id| releases.iter().find(|it| it.id == *id));
-        let new = world.replicas_of(&item.service_id).filter(|it| {
+        let (new, old): (Vec<_>, Vec<_>) = world.replicas_of(&item.service_id).partition(|it| {
             let hash = world.release_of(it).map(|release| &release.container_hash);
             hash.is_some() && hash == target.map(|release| &release.container_hash)
         });
-        let ready = new.filter(|it| it.phase == Phase::Serving && it.is_ready()).count();
+        let working = |all: &[&Replica]| {
+            let working = all.iter().filter(|it| it.phase == Phase::Serving && it.is_ready());
+            u32::try_from(working.count()).unwrap_or(u32::MAX)
+        };
         let (state, reason) = match &item.outcome {
             ItemOutcome::Waiting => ("waiting", None),
             ItemOutcome::Done => ("done", None),
@@ -289,6 +292,13 @@ async fn deployment_json(
         };
         let waits =
             (!deployment.state.is_over()).then(|| context.services.waits_for(&item.service_id)).flatten();
+        // Why it takes its time, such as a registry that does not answer; it may still come right.
+        let trouble =
+            new.iter().filter(|it| !it.is_ready()).find_map(|it| it.report.as_ref()?.last_error.as_deref());
+        let waits = waits.map(|what| match trouble {
+            Some(trouble) => format!("{what}: {trouble}"),
+            None => what,
+        });
         services.push(DeployedService {
             name: item.service_name.clone(),
             from: number(&item.from),
@@ -296,7 +306,8 @@ async fn deployment_json(
             state: state.to_owned(),
             reason,
             waits_for: waits,
-            ready: u32::try_from(ready).unwrap_or(u32::MAX),
+            ready: working(&new),
+            old_ready: working(&old),
             wanted: target.map_or(0, |release| release.spec.scale.count()),
         });
     }

@@ -29,14 +29,18 @@ pub(super) fn service(
     let shown = current.or(wanted.release);
     let replicas: Vec<ReplicaJson> =
         world.replicas_of(&service.id).map(|it| replica(context, world, service, it, names)).collect();
-    let works = |it: &&ReplicaJson| it.state == "healthy" && it.phase == "serving";
+    let works = |it: &&ReplicaJson| matches!(&*it.state, "healthy" | "running") && it.phase == "serving";
     let ready = u32::try_from(replicas.iter().filter(works).count()).unwrap_or(u32::MAX);
     let in_deployment =
         world.deployment.as_ref().is_some_and(|it| it.items.iter().any(|item| item.service_id == service.id));
     let state = match (in_deployment, wanted.count, ready) {
         (true, ..) => "updating",
         (false, 0, _) => "stopped",
-        (false, count, ready) if ready >= count => "healthy",
+        // Without a check nobody knows more than that its processes run.
+        (false, count, ready) if ready >= count => match replicas.iter().any(|it| it.state == "running") {
+            true => "running",
+            false => "healthy",
+        },
         (false, _, 0) => "failed",
         (false, ..) => "degraded",
     };
@@ -95,6 +99,7 @@ fn replica(
 pub(super) fn state(replica: &Replica) -> &'static str {
     match replica.state() {
         ReplicaState::Creating | ReplicaState::Held | ReplicaState::Starting => "starting",
+        ReplicaState::Running if replica.is_ready() && !replica.is_checked() => "running",
         ReplicaState::Running if replica.is_ready() => "healthy",
         ReplicaState::Running => "starting",
         ReplicaState::Unhealthy => "unhealthy",

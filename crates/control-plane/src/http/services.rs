@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use model::Role;
-use model::hosting::ProjectWorld;
+use model::hosting::{ProjectWorld, Release};
 use scheduler::words;
 
 use super::caller::Caller;
@@ -72,7 +72,12 @@ pub(super) async fn releases(
     let (_, service) = one(&context, &project, &name).await?;
     let releases = context.store.releases(service.id.clone(), RELEASES).await?;
     let good = context.store.good_releases(service.id.clone()).await?;
-    let items = releases.iter().enumerate().map(|(place, release)| ReleaseJson {
+    let replaced = context.store.replaced_releases(service.id.clone()).await?;
+    let before = |release: &Release| {
+        let id = replaced.get(&release.id)?;
+        releases.iter().find(|it| it.id == *id)
+    };
+    let items = releases.iter().map(|release| ReleaseJson {
         number: release.number,
         image: release.spec.container.image.short(),
         current: service.current.as_ref() == Some(&release.id),
@@ -80,8 +85,7 @@ pub(super) async fn releases(
         author: release.author.clone(),
         message: release.message.clone(),
         created_at: rfc3339(release.created_at),
-        changes: releases
-            .get(place + 1)
+        changes: before(release)
             .map(|before| words::changes(&before.spec, &release.spec))
             .unwrap_or_default(),
     });

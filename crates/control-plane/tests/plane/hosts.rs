@@ -311,7 +311,7 @@ async fn a_deployment_reaches_the_host_is_done_when_it_runs_and_a_bad_one_goes_b
     let done = api.outcome(&body["id"]).await;
     assert_eq!(done.state, "done", "{done:?}");
     let service = api.service("web").await;
-    assert_eq!((service.state.as_str(), service.ready, service.release), ("healthy", 1, Some(1)));
+    assert_eq!((service.state.as_str(), service.ready, service.release), ("running", 1, Some(1)));
     let state = host.seen.lock().unwrap().last().clone();
     assert_eq!(state.routes[0].upstreams.len(), 1);
     let (status, _) = api.deploy(WEB).await;

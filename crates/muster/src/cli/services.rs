@@ -173,7 +173,11 @@ pub(crate) enum SecretsVerb {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SecretsList {
     /// The project's name
-    pub(crate) project: String,
+    #[arg(value_name = "PROJECT", required_unless_present = "project_flag")]
+    pub(crate) project: Option<String>,
+    /// The same as PROJECT
+    #[arg(long = "project", short = 'p', value_name = "NAME", conflicts_with = "project")]
+    pub(crate) project_flag: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 
 use crate::configs::{bad, good, json, run, write};
 use crate::hosting::started;
-use crate::process::{Place, Server};
+use crate::process::{Place, Server, found};
 
 /// A server with one host, which does as it is told for as long as this lives.
 struct World {
@@ -84,12 +84,14 @@ fn a_deployment_is_followed_to_its_end_and_scaled_and_rolled_back() {
     let replicas = json(place, &["ps", "-p", "shop"])["items"].clone();
     assert_eq!(
         (&replicas[0]["state"], &replicas[0]["host"]),
-        (&"healthy".into(), &"h1".into()),
+        (&"running".into(), &"h1".into()),
         "{replicas}"
     );
     assert!(good(place, &["ps"]).contains("shop/web-1"));
     assert_eq!(good(place, &["logs", "shop/web", "--tail", "5"]), "web-1 | a line\n");
     assert_eq!(good(place, &["logs", "shop", "-o", "name"]), "a line\n");
+    let none = bad(place, &["logs", "shop/web", "--replica", "7"], 3);
+    assert!(none.contains("shop/web has no replica 7") && none.contains("There are: 1"), "{none}");
 
     let scaled = good(place, &["services", "scale", "shop/web=2", "--yes"]);
     assert!(scaled.contains("is done"), "{scaled}");
@@ -127,6 +129,28 @@ fn a_deployment_that_cannot_work_goes_back_and_says_why() {
 }
 
 #[test]
+fn a_deployment_says_who_serves_and_what_keeps_the_new_release_from_starting() {
+    let world = World::new();
+    let place = &world.place;
+    world.compose("web:1", 1);
+    good(place, &["deploy", "--yes"]);
+    world.seen.lock().unwrap().fates.insert("docker.io/library/far:1".to_owned(), Fate::NoRegistry);
+    world.compose("far:1", 1);
+    good(place, &["deploy", "--yes", "--no-wait"]);
+    let show = || good(place, &["deployments", "show", "2"]);
+    let told = found(show, || Some(show()).filter(|text| text.contains("does not answer")));
+    let line = told.lines().find(|line| line.contains("web: ")).unwrap();
+    assert!(
+        line.contains("web: waiting, release 1 to 2, old release 1 serves, 0 of 1 new ready, waits for ")
+    );
+    assert!(line.ends_with(": the registry does not answer"), "{line}");
+    good(place, &["deployments", "abort", "2", "--yes"]);
+    let back = run(place, &["deployments", "show", "2", "--wait"]);
+    assert!(back.0 == 1 && back.1.contains("web: as before, release 1"), "{back:?}");
+    world.server.stop();
+}
+
+#[test]
 fn going_back_leaves_out_releases_that_never_served() {
     let world = World::new();
     let place = &world.place;
@@ -144,6 +168,10 @@ fn going_back_leaves_out_releases_that_never_served() {
     let plan = run(place, &["services", "rollback", "shop/web", "--dry-run"]).1;
     assert!(plan.contains("from release 3 (web:2") && plan.contains("to release 1 (web:1"), "{plan}");
     assert!(plan.contains("release 2 never served"), "{plan}");
+    let releases = json(place, &["services", "releases", "shop/web"])["items"].clone();
+    let changes = |place: usize| releases[place]["changes"].clone();
+    let served = serde_json::json!(["image web:1 → web:2"]);
+    assert_eq!((changes(0), changes(2)), (served, serde_json::json!([])), "what ran before: {releases}");
     let (code, _, said) = run(place, &["services", "rollback", "shop/web", "--yes"]);
     assert!(code == 0 && said.contains("web: done, release 3 to 1"), "{code} {said}");
     assert_eq!(json(place, &["services", "show", "shop/web"])["image"], "web:1");

@@ -78,6 +78,27 @@ impl Store {
         .await
     }
 
+    /// Which release each release of a service took the place of when it was deployed first; one that took nobody's is left
+    /// out.
+    pub async fn replaced_releases(
+        &self,
+        service: ServiceId,
+    ) -> Result<BTreeMap<ReleaseId, ReleaseId>, StoreError> {
+        self.read(move |reader| {
+            let sql = "SELECT to_release, from_release FROM deployment_item
+                       WHERE service_id = ?1 AND to_release IS NOT NULL ORDER BY deployment_id DESC";
+            let row = |row: &Row<'_>| {
+                let to: ReleaseId = json::parsed(row, 0, "release id")?;
+                Ok((to, json::maybe_parsed::<ReleaseId>(row, 1, "release id")?))
+            };
+            let pairs = json::rows(&mut reader.conn.prepare_cached(sql)?, [service.as_str()], row)?;
+            // The oldest deployment to a release comes last, and wins: later ones went back to it.
+            let first: BTreeMap<ReleaseId, Option<ReleaseId>> = pairs.into_iter().collect();
+            Ok(first.into_iter().filter_map(|(to, from)| Some((to, from?))).collect())
+        })
+        .await
+    }
+
     /// The newest deployments of a project, or of all; before this number.
     pub async fn deployments(
         &self,

@@ -84,7 +84,7 @@ fn details(one: &Deployment) -> String {
     ];
     let reason = one.reason.as_deref().map(indented);
     lines.extend(reason.map(|reason| ("reason", reason)));
-    let services = one.services.iter().map(|service| format!("\n  {}", service_line(service)));
+    let services = one.services.iter().map(|service| format!("\n  {}", service_line(service, &one.state)));
     page(&lines) + "\n\nservices" + &services.collect::<String>()
 }
 
@@ -183,13 +183,23 @@ fn ended(one: &Deployment) -> Option<Result<(), Failure>> {
 
 fn progress(one: &Deployment) -> Vec<String> {
     let head = format!("deployment/{} of {}: {}", one.id, safe(&one.project), one.state);
-    let lines = one.services.iter().map(|service| format!("  {}", service_line(service)));
+    let lines = one.services.iter().map(|service| format!("  {}", service_line(service, &one.state)));
     std::iter::once(head).chain(lines).collect()
 }
 
-/// How far a service is, in one line.
-fn service_line(service: &DeployedService) -> String {
-    let DeployedService { name, from, to, state, reason, waits_for, ready, wanted } = service;
+/// How far a service is, in one line, in a deployment of this state.
+fn service_line(service: &DeployedService, deployment: &str) -> String {
+    let DeployedService { name, from, to, state, reason, waits_for, ready, wanted, old_ready } = service;
+    // Nothing waits in a deployment that is over.
+    let left = match deployment {
+        "rolled back" => Some("as before"),
+        "superseded" => Some("left to another deployment"),
+        _ => None,
+    };
+    if let Some(left) = left.filter(|_| state == "waiting") {
+        let release = from.map_or_else(|| "not deployed".to_owned(), |from| format!("release {from}"));
+        return format!("{}: {left}, {release}", safe(name));
+    }
     let releases = match (from, to) {
         (Some(from), Some(to)) if from == to => format!("release {to}"),
         (Some(from), Some(to)) => format!("release {from} to {to}"),
@@ -198,7 +208,13 @@ fn service_line(service: &DeployedService) -> String {
         (Some(from), None) => format!("release {from} is removed"),
         (None, None) => "is removed".to_owned(),
     };
-    let counts = if to.is_some() { format!(", {ready} of {wanted} ready") } else { String::new() };
+    let counts = match (from, to) {
+        (Some(from), Some(to)) if from != to && *old_ready > 0 => {
+            format!(", old release {from} serves, {ready} of {wanted} new ready")
+        }
+        (_, Some(_)) => format!(", {ready} of {wanted} ready"),
+        (_, None) => String::new(),
+    };
     let why = match (reason, waits_for) {
         (Some(reason), _) => format!(": {}", safe(reason.lines().next().unwrap_or_default())),
         (None, Some(what)) => format!(", waits for {}", safe(what)),
@@ -256,11 +272,21 @@ mod tests {
             waits_for: Some("the health of web-1".to_owned()),
             ready: 1,
             wanted: 2,
+            old_ready: 0,
         };
+        let service_line = |service: &DeployedService| service_line(service, "running");
         assert_eq!(
             service_line(&service),
             "web: waiting, release 3 to 4, 1 of 2 ready, waits for the health of web-1"
         );
+        let still = DeployedService { old_ready: 1, ready: 0, waits_for: None, ..service.clone() };
+        assert_eq!(
+            service_line(&still),
+            "web: waiting, release 3 to 4, old release 3 serves, 0 of 2 new ready"
+        );
+        assert_eq!(super::service_line(&still, "rolled back"), "web: as before, release 3");
+        let new = DeployedService { from: None, ..still };
+        assert_eq!(super::service_line(&new, "superseded"), "web: left to another deployment, not deployed");
         let failed = DeployedService {
             state: "failed".to_owned(),
             reason: Some("no image\n x".to_owned()),

@@ -3,6 +3,8 @@
 mod follow;
 mod line;
 
+use std::collections::BTreeSet;
+
 use api::client::LogQuery;
 use api::services::{Logs, Service};
 use api::{Client, ClientError};
@@ -66,7 +68,9 @@ fn wanted(args: &LogsArgs) -> Result<Wanted<'_>, Failure> {
 /// The last lines of all services in order of time.
 async fn last(client: &Client, wanted: &Wanted<'_>, tail: u32, printer: &mut Printer) -> Result<(), Failure> {
     let mut all = Logs { items: Vec::new(), missing: Vec::new() };
-    for service in wanted.services(client).await? {
+    let services = wanted.services(client).await?;
+    none_such(wanted, &services)?;
+    for service in services {
         let found = client.logs(wanted.project, &service.name, &wanted.query).await?;
         let missing =
             found.missing.into_iter().filter(|text| !all.missing.contains(text)).collect::<Vec<_>>();
@@ -80,6 +84,25 @@ async fn last(client: &Client, wanted: &Wanted<'_>, tail: u32, printer: &mut Pri
     }
     all.missing.iter().for_each(|text| output::warning(&safe(text)));
     printer.whole(&all)
+}
+
+/// A replica that is not there prints nothing; those that there are are said.
+fn none_such(wanted: &Wanted<'_>, services: &[Service]) -> Result<(), Failure> {
+    let Some(number) = wanted.query.replica else { return Ok(()) };
+    let there: BTreeSet<u32> = services.iter().flat_map(|it| &it.replicas).map(|it| it.number).collect();
+    if there.contains(&number) {
+        return Ok(());
+    }
+    let what = match wanted.service {
+        Some(name) => format!("{}/{}", safe(wanted.project), safe(name)),
+        None => safe(wanted.project),
+    };
+    let failure = Failure::new(Kind::NotFound, format!("{what} has no replica {number}"));
+    let numbers: Vec<String> = there.iter().map(u32::to_string).collect();
+    Err(match numbers.is_empty() {
+        true => failure.hint("It has none at all."),
+        false => failure.hint(format!("There are: {}", numbers.join(", "))),
+    })
 }
 
 /// Nothing is there to be shown, and nothing will be.

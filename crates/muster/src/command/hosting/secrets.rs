@@ -28,10 +28,11 @@ pub(crate) fn secrets(args: SecretsArgs, global: &Global) -> Result<(), Failure>
 }
 
 async fn list(args: &SecretsList, global: &Global) -> Result<(), Failure> {
-    let list = client(&args.connection, global)?.secrets(&args.project).await?;
+    let project = args.project.as_deref().or(args.project_flag.as_deref()).unwrap_or_default();
+    let list = client(&args.connection, global)?.secrets(project).await?;
     let table = || {
         if list.items.is_empty() {
-            let project = safe(&args.project);
+            let project = safe(project);
             return format!("{project} has no secret. Set one: muster secrets set {project}/NAME");
         }
         let head = ["name", "version", "size", "used by", "set", "by"];

@@ -29,7 +29,8 @@ pub(crate) fn services(args: ServicesArgs, global: &Global) -> Result<(), Failur
 async fn list(args: &ServicesList, global: &Global) -> Result<(), Failure> {
     let client = client(&args.connection, global)?;
     watched(&client, args.watch, async || {
-        let list = client.services(args.project()).await?;
+        let mut list = client.services(args.project()).await?;
+        list.items.sort_by(|one, other| (&one.project, &one.name).cmp(&(&other.project, &other.name)));
         let table = || match list.items.is_empty() {
             true => "There is no service. Deploy one: muster deploy --file compose.yaml".to_owned(),
             false => output::table(&HEAD, list.items.iter().map(service_row)),
@@ -121,7 +122,8 @@ pub(crate) fn ps(args: &ServicesList, global: &Global) -> Result<(), Failure> {
         let client = client(&args.connection, global)?;
         watched(&client, args.watch, async || {
             let list = client.services(args.project()).await?;
-            let items: Vec<_> = list.items.iter().flat_map(|service| &service.replicas).collect();
+            let mut items: Vec<_> = list.items.iter().flat_map(|service| &service.replicas).collect();
+            items.sort_by_key(|one| (&one.project, &one.service, one.number));
             let all = Replicas { items };
             let table = || match all.items.is_empty() {
                 true => "No replica is there.".to_owned(),
@@ -140,8 +142,10 @@ fn label(replica: &Replica) -> String {
 }
 
 fn replicas<'a>(replicas: impl Iterator<Item = &'a Replica>) -> String {
+    let mut replicas: Vec<_> = replicas.collect();
+    replicas.sort_by_key(|one| (&one.project, &one.service, one.number));
     let head = ["replica", "state", "host", "release", "restarts", "started", "addresses", "reason"];
-    output::table(&head, replicas.map(replica_row))
+    output::table(&head, replicas.into_iter().map(replica_row))
 }
 
 fn replica_row(replica: &Replica) -> Vec<String> {
