@@ -13,5 +13,5 @@ test('a wrong password is said, kept out of the field, and the way to a new logi
   await fireEvent.submit(getByRole('button', { name: 'Sign in' }).closest('form')!);
   await findByText('The name or the password is wrong.');
   expect((getByLabelText('Password') as HTMLInputElement).value).toBe('');
-  getByText('muster admin reset-login');
+  getByText('muster admin reset-login --data-dir DIRECTORY');
 });

@@ -372,7 +372,13 @@ impl Client {
                 Err(ClientError::Credential { url: self.base.clone(), name, advice })
             }
             (Ok(problem), _) => Err(ClientError::Problem(Box::new(problem))),
-            (Err(_), _) => Err(self.unexpected(path, format!("HTTP {status} without problem details"))),
+            (Err(_), _) => {
+                let reason = match words(&body) {
+                    Some(words) => format!("HTTP {}: {words}", status.as_u16()),
+                    None => format!("HTTP {status} without problem details"),
+                };
+                Err(self.unexpected(path, reason))
+            }
         }
     }
 
@@ -385,6 +391,13 @@ impl Client {
             trace(&line());
         }
     }
+}
+
+/// What something that is no Muster API says in a line of plain text, such as which scheme its port speaks.
+fn words(body: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(body).ok()?.trim();
+    let is_plain = !text.is_empty() && text.len() <= 200 && !text.contains(['<', '{']);
+    (is_plain && !text.chars().any(char::is_control)).then_some(text)
 }
 
 fn unreachable(url: &str, error: &(dyn std::error::Error + 'static)) -> ClientError {

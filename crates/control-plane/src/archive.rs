@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use make::{Made, backup};
 pub use restore::{Restored, restore};
+pub use store::Counts;
 
 /// The first entry.
 const MANIFEST: &str = "manifest.json";

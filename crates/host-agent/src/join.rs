@@ -164,21 +164,18 @@ async fn machine_facts(options: &Options) -> Facts {
     tokio::task::spawn_blocking(move || crate::machine::facts(&options, None)).await.unwrap_or_default()
 }
 
-/// What to do about it, and the server's own words.
+/// The server's own words, which say what is wrong, and what to do about it.
 fn refusal(code: JoinError, said: &str) -> String {
     let advice = match code {
-        JoinError::JoinTokenInvalid => {
-            "the join token is not known: it was revoked, or used by another machine; make a new one with `muster hosts join`"
-        }
-        JoinError::JoinTokenExpired => "the join token is too old; make a new one with `muster hosts join`",
+        JoinError::JoinTokenInvalid | JoinError::JoinTokenExpired => "`muster hosts add` makes a new command",
         JoinError::DuplicateHost => {
-            "the token, or this machine, is another host's; a machine that was installed anew needs `muster hosts join \
-             --replace`, a copied one a machine-id of its own"
+            "a machine that was made anew takes the place of its host with `muster hosts add --replace NAME`, a copied \
+             one needs a machine-id of its own"
         }
         JoinError::UnsupportedOs => "this machine cannot be a host",
-        JoinError::SubnetExhausted => "the mesh has no address left",
-        JoinError::RateLimited => "too many machines tried to join; try again in a minute",
+        JoinError::SubnetExhausted => "a server with a larger --mesh-range has more",
+        JoinError::RateLimited => "try again in a minute",
         JoinError::Unknown => "the control plane refused",
     };
-    format!("{advice} ({said})")
+    format!("{said}; {advice}")
 }

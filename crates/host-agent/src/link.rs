@@ -285,6 +285,7 @@ impl Link {
                     "this host was removed by an operator ({reason}): containers stay, and the agent waits; \
                      `muster agent leave` cleans up"
                 );
+                self.parts.status.removed();
                 self.complain(HostLogLevel::Error, &text);
             }
         }

@@ -23,6 +23,8 @@ pub struct Running {
     pub since: String,
     /// Why it is not.
     pub reason: Option<String>,
+    /// Whether the control plane said that it does not list this host any more.
+    pub removed: bool,
     /// Of which epoch.
     pub epoch: String,
     /// The state that it works on.
@@ -69,7 +71,12 @@ impl StatusFile {
             running.online = true;
             running.since = wall();
             running.reason = None;
+            running.removed = false;
         });
+    }
+
+    pub(crate) fn removed(&self) {
+        self.change(|running| running.removed = true);
     }
 
     pub(crate) fn offline(&self, reason: &str) {
@@ -129,4 +136,23 @@ pub fn status(options: &Options) -> Result<Status, IdentityError> {
         server: joined.connect_url,
         running: running.filter(alive),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn that_the_host_was_removed_is_kept_until_it_is_connected_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { run_dir: folder.path().to_owned(), ..Options::default() };
+        let said = || serde_json::from_slice::<Running>(&std::fs::read(options.status()).unwrap()).unwrap();
+        let file = StatusFile::new(&options);
+        file.online();
+        file.removed();
+        file.offline("the server closed the connection");
+        assert!(said().removed && !said().online, "{:?}", said());
+        file.online();
+        assert!(!said().removed, "it is a host again");
+    }
 }

@@ -169,6 +169,8 @@ pub struct Reference {
     pub kind: ReferenceKind,
     /// Whether it must be there.
     pub required: bool,
+    /// Where it is named, such as `compose.yaml:3:5`, for who cannot find it.
+    pub named_at: String,
 }
 
 /// What a file is for.
@@ -201,13 +203,18 @@ pub fn references(input: &Input<'_>) -> Result<Vec<Reference>, Vec<Problem>> {
         Some(_) | None => return Err(problems.into_list()),
     };
     let mut list: BTreeSet<Reference> = wanted.into_references().into_iter().collect();
-    let file = |path: &str, kind| Reference { path: path.to_owned(), kind, required: true };
+    let root = read::tree(input, &mut problems);
+    let file = |path: &str, kind, keys: [&str; 2]| {
+        let at = keys.iter().try_fold(root.clone()?, |at, key| at.get(key))?;
+        let named_at = problems.shown_place(at.get("file")?.place);
+        Some(Reference { path: path.to_owned(), kind, required: true, named_at })
+    };
     list.extend(project.secrets.iter().filter_map(|secret| match &secret.source {
-        SecretSource::File(path) => Some(file(path, ReferenceKind::Secret)),
+        SecretSource::File(path) => file(path, ReferenceKind::Secret, ["secrets", &secret.name]),
         SecretSource::Variable(_) | SecretSource::Stored(_) => None,
     }));
     list.extend(project.configs.iter().filter_map(|config| match &config.source {
-        ConfigSource::File(path) => Some(file(path, ReferenceKind::Config)),
+        ConfigSource::File(path) => file(path, ReferenceKind::Config, ["configs", &config.name]),
         ConfigSource::Content(_) => None,
     }));
     Ok(list.into_iter().collect())

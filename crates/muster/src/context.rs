@@ -130,7 +130,7 @@ pub(crate) fn client(connection: &Connection, global: &Global) -> Result<Client,
     let stored = stored(&contexts, connection, global)?;
     let url = connection.url.clone().or_else(|| stored.map(|(_, context)| context.url.clone()));
     let url = url.ok_or_else(|| {
-        Failure::new(Kind::Usage, "no server is known")
+        Failure::new(Kind::Refused, "no server is known: nobody is logged in here")
             .hint("Run: muster login <url>, or set MUSTER_URL and MUSTER_TOKEN.")
     })?;
     let fingerprint = connection

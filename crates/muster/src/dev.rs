@@ -7,7 +7,7 @@ mod door;
 mod host;
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use control_plane::{Config, RawConfig};
@@ -43,7 +43,7 @@ async fn dev(args: DevArgs) -> Result<(), Failure> {
         true => Err("none was wanted".to_owned()),
         false => host::options(&args.data_dir),
     };
-    let greeting = greeting(&started, &host);
+    let greeting = greeting(&started, &args.data_dir, &host);
     let server = started.listeners.console.local_addr().map_err(|error| Failure::of(&error))?;
     let (ready, is_ready) = tokio::sync::oneshot::channel();
     let (stopping, stopped) = tokio::sync::watch::channel(false);
@@ -179,12 +179,13 @@ async fn remember(console: &str, password: Option<String>) -> Result<Known, Stri
     let context = Context { url: console.to_owned(), token, spki_sha256: None };
     let is_current = contexts.put(name, context, Turn::No);
     contexts.save().map_err(|failure| failure.to_string())?;
+    let program = program();
     let next = match (is_current, &contexts.current) {
         (false, Some(current)) => format!(
-            "Next: open the console, or run  muster agents list --context {name}   (it is logged in already; your \
+            "Next: open the console, or run  {program} agents list --context {name}   (it is logged in already; your \
              current context stays {current})."
         ),
-        _ => "Next: open the console, or run  muster agents list   (it is logged in already).".to_owned(),
+        _ => format!("Next: open the console, or run  {program} agents list   (it is logged in already)."),
     };
     Ok(Known { next, client })
 }
@@ -202,7 +203,7 @@ fn is_here(url: &str) -> bool {
     ["http://127.", "http://localhost:", "http://[::1]"].iter().any(|start| url.starts_with(start))
 }
 
-fn greeting(started: &Started, host: &Result<host_agent::Options, String>) -> String {
+fn greeting(started: &Started, data_dir: &Path, host: &Result<host_agent::Options, String>) -> String {
     let first = started.app.first_start();
     let mut lines = vec![
         format!("Muster {} for a look around, on this machine only", env!("CARGO_PKG_VERSION")),
@@ -217,14 +218,57 @@ fn greeting(started: &Started, host: &Result<host_agent::Options, String>) -> St
         Some(password) => {
             lines.push(format!("login     admin / {password}   (shown once)"));
         }
-        None => lines.push(
-            "login     admin, as before; muster admin reset-login --data-dir … makes a new password"
-                .to_owned(),
-        ),
+        None => lines.push(format!(
+            "login     admin, as before; {} admin reset-login --data-dir {} makes a new password",
+            program(),
+            data_dir.display()
+        )),
     }
     if let Some(token) = &first.enrolment_token {
         lines.push(format!("token     {token}   (shown once; agents connect with it)"));
     }
     lines.push(String::new());
+    lines.push(
+        "Other machines reach a server that is started with  muster server --public-url https://NAME:5050"
+            .to_owned(),
+    );
     lines.join("\n")
+}
+
+/// This program as a person who stands here can call it.
+fn program() -> String {
+    let Ok(program) = std::env::current_exe() else { return "muster".to_owned() };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let here = std::env::current_dir().unwrap_or_default();
+    called(&program, &here, std::env::split_paths(&path))
+}
+
+/// By its name where a shell finds it by that, else by its path.
+fn called(program: &Path, here: &Path, mut path: impl Iterator<Item = PathBuf>) -> String {
+    // The first of that name is the one that a shell runs.
+    let first = path.find_map(|folder| folder.join("muster").canonicalize().ok());
+    match first {
+        Some(first) if first == program => "muster".to_owned(),
+        _ => program.strip_prefix(here).unwrap_or(program).display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_called_by_its_name_only_where_a_shell_finds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().canonicalize().unwrap();
+        let (built, path) = (here.join("target/quick/muster"), here.join("bin"));
+        std::fs::create_dir_all(&path).unwrap();
+        let asked = |program: &Path, here: &Path| called(program, here, [path.clone()].into_iter());
+        assert_eq!(asked(&built, &here), "target/quick/muster");
+        assert_eq!(asked(&built, Path::new("/nowhere")), built.display().to_string());
+        let installed = path.join("muster");
+        std::fs::write(&installed, "").unwrap();
+        assert_eq!(asked(&installed, &here), "muster");
+        assert_eq!(asked(&built, &here), "target/quick/muster", "another one is installed");
+    }
 }

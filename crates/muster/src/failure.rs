@@ -91,6 +91,11 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// The same, with the place in a file that it is about.
+    pub(crate) fn at(self, place: &str) -> Self {
+        Self { message: format!("{place}: {}", self.message), ..self }
+    }
+
     /// Exit code 1, from an error with its causes.
     pub(crate) fn of(error: &dyn std::error::Error) -> Self {
         let mut message = error.to_string();
@@ -155,9 +160,9 @@ impl From<ClientError> for Failure {
             }
             ClientError::Untrusted { .. } => failure
                 .hint("Run: muster login <url> --fingerprint <the fingerprint that the server printed>"),
-            ClientError::Unexpected { .. } => {
-                failure.hint("Is this the URL of the console (port 5050), not of OpAMP?")
-            }
+            ClientError::Unexpected { .. } => failure.hint(
+                "The URL is that of the console (port 5050), such as https://muster.example.org:5050, and not of OpAMP.",
+            ),
             ClientError::Url(_) => failure,
         }
     }

@@ -33,6 +33,18 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// A count with its noun.
+pub(crate) fn counted<N: PartialEq + From<u8> + std::fmt::Display>(
+    count: N,
+    one: &str,
+    more: &str,
+) -> String {
+    match count == N::from(1) {
+        true => format!("1 {one}"),
+        false => format!("{count} {more}"),
+    }
+}
+
 /// Prints a value as the format asks; tables and names are made by the caller.
 pub(crate) fn value<T: Serialize>(
     format: Format,

@@ -26,6 +26,21 @@ pub struct DatabaseCopy {
     schema: u32,
 }
 
+/// How much of each kind of thing a database knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Agents.
+    pub agents: u64,
+    /// Configurations.
+    pub configs: u64,
+    /// Hosts.
+    pub hosts: u64,
+    /// Projects.
+    pub projects: u64,
+    /// Their services.
+    pub services: u64,
+}
+
 impl DatabaseCopy {
     /// Copies a database, which may be in use. The copy is consistent and appears under its name when it is whole.
     /// Blocks.
@@ -61,11 +76,27 @@ impl DatabaseCopy {
         value.optional().map_err(|error| StoreError::from(error).of(&self.path))
     }
 
-    /// How many agents it knows.
-    pub fn agents(&self) -> Result<u64, StoreError> {
-        let count = self.look()?.query_row("SELECT count(*) FROM agent", [], |row| row.get::<_, i64>(0));
-        let count = count.map_err(|error| StoreError::from(error).of(&self.path))?;
-        Ok(u64::try_from(count).unwrap_or(0))
+    /// How much of each kind of thing it knows. A database of an earlier version has no tables for some of them: none.
+    pub fn counts(&self) -> Result<Counts, StoreError> {
+        let conn = self.look()?;
+        let count = |table: &str| -> Result<u64, StoreError> {
+            let is_there = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+            if conn.query_row(is_there, [table], |row| row.get::<_, i64>(0))? == 0 {
+                return Ok(0);
+            }
+            let count = format!("SELECT count(*) FROM {table}");
+            Ok(u64::try_from(conn.query_row(&count, [], |row| row.get::<_, i64>(0))?).unwrap_or(0))
+        };
+        let counted = || -> Result<Counts, StoreError> {
+            Ok(Counts {
+                agents: count("agent")?,
+                configs: count("config")?,
+                hosts: count("host")?,
+                projects: count("project")?,
+                services: count("service")?,
+            })
+        };
+        counted().map_err(|error| error.of(&self.path))
     }
 
     /// Reads every page; what is wrong, in SQLite's words.

@@ -45,7 +45,7 @@ pub use audit::{Actor, ActorKind, AuditEntry, AuditOrder, AuditQuery, AuditRecor
 pub use configs::{
     Added, Changed, ConfigPage, ConfigRow, HistoryRow, NewRevision, RevisionRow, Seen, StoredFile,
 };
-pub use copy::{DatabaseCopy, RESTORED_AT, RESTORED_FROM};
+pub use copy::{Counts, DatabaseCopy, RESTORED_AT, RESTORED_FROM};
 pub use credentials::NewCredential;
 pub use error::StoreError;
 pub use hosting::deploy::NewDeployment;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
-use store::DatabaseCopy;
+use store::{Counts, DatabaseCopy};
 
 use super::{ArchiveError, Entry, FILES, FORMAT, MANIFEST, Manifest, at};
 use crate::clock;
@@ -18,8 +18,8 @@ use crate::setup::KEY_ID;
 /// What was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made {
-    /// How many agents are in it.
-    pub agents: u64,
+    /// What is in it.
+    pub counts: Counts,
     /// Its size in bytes.
     pub bytes: u64,
     /// The key that its secrets are sealed with; `None`: there are none.
@@ -75,7 +75,7 @@ fn make(data_dir: &Path, copy_path: &Path, part: &Path, build: &str) -> Result<M
         files,
     };
     let bytes = pack(part, &manifest, &sources).map_err(at("write", part))?;
-    Ok(Made { agents: copy.agents()?, bytes, key_id: manifest.key_id })
+    Ok(Made { counts: copy.counts()?, bytes, key_id: manifest.key_id })
 }
 
 fn describe(name: &str, path: &Path) -> io::Result<Entry> {

@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use model::UnixMillis;
 use model::name::label;
 use sha2::{Digest, Sha256};
-use store::DatabaseCopy;
+use store::{Counts, DatabaseCopy};
 
 use super::{ArchiveError, Entry, FILES, FORMAT, MANIFEST, MAX_MANIFEST, Manifest, at};
 use crate::clock;
@@ -28,8 +28,8 @@ pub struct Restored {
     pub made_at: String,
     /// The version that made it.
     pub build: String,
-    /// How many agents it knows.
-    pub agents: u64,
+    /// What is in it.
+    pub counts: Counts,
     /// The key that its secrets are sealed with; `None`: there are none.
     pub key_id: Option<String>,
 }
@@ -158,13 +158,13 @@ fn finish(manifest: &Manifest, staging: &Path, archive: &Path) -> Result<Restore
             format!("its manifest speaks of schema {}, its database has {}", manifest.schema, copy.schema());
         return Err(ArchiveError::Damaged { path: archive.to_owned(), reason });
     }
-    let agents = copy.agents()?;
+    let counts = copy.counts()?;
     copy.mark_restored(clock::now(), UnixMillis(manifest.made_at))?;
     File::open(staging).and_then(|directory| directory.sync_all()).map_err(at("write", staging))?;
     Ok(Restored {
         made_at: clock::rfc3339(UnixMillis(manifest.made_at)),
         build: manifest.build.clone(),
-        agents,
+        counts,
         key_id: manifest.key_id.clone(),
     })
 }

@@ -84,16 +84,15 @@ pub(super) async fn join(
             Ok((StatusCode::CREATED, axum::Json(answer)).into_response())
         }
         Joined::Invalid => {
-            let text = "the join token is unknown or was revoked: muster hosts add shows a new command";
+            let text = "the join token is unknown, was revoked, or joined another machine";
             Ok(refused(JoinError::JoinTokenInvalid, text, None, None))
         }
         Joined::Expired => {
-            let text = "the join token has expired: muster hosts add shows a new command";
+            let text = "the join token has expired";
             Ok(refused(JoinError::JoinTokenExpired, text, None, None))
         }
         Joined::Duplicate(id) => {
-            let text = "the token, or this machine, is another host's: a token joins one machine, and a machine is one \
-                        host (muster hosts add --replace NAME joins a machine that was made anew)";
+            let text = "the token, or this machine, is another host's: a token joins one machine, and a machine is one host";
             tracing::warn!(%address, existing = %id, "the machine at {address} tried to join as a host that exists");
             Ok(refused(JoinError::DuplicateHost, text, Some(&id), None))
         }

@@ -73,7 +73,11 @@ async fn join_7_a_refusal_says_what_to_do() {
     let Err(JoinFailure::Refused { code, .. }) = &failed else { panic!("{failed:?}") };
     assert_eq!(*code, JoinError::DuplicateHost);
     let text = failed.unwrap_err().to_string();
-    assert!(text.contains("duplicate_host: it is berlin's") && text.contains("another host's"), "{text}");
+    assert_eq!(
+        text,
+        "duplicate_host: it is berlin's; a machine that was made anew takes the place of its host with `muster hosts add \
+         --replace NAME`, a copied one needs a machine-id of its own"
+    );
 }
 
 #[tokio::test]

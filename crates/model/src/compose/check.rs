@@ -28,9 +28,6 @@ pub(super) fn project(
     let names: BTreeMap<&str, bool> =
         services.iter().map(|(name, read)| (name.as_str(), read.is_some())).collect();
     let on: Vec<&Read> = services.values().flatten().collect();
-    if !services.is_empty() && on.is_empty() && !problems.has_errors() {
-        problems.error_of_all("no service is on with these profiles");
-    }
     let mut used = Used::default();
     for used_by in on.iter().flat_map(|read| &read.uses) {
         used.add(used_by, &known, &names, problems);

@@ -17,8 +17,15 @@ const MAX_PAIRS: usize = 2000;
 pub(super) enum EnvFiles<'a> {
     /// From the caller, by path.
     Given(&'a BTreeMap<String, String>),
-    /// Nowhere: only which are wanted is noted, and whether they must be there.
-    Wanted(RefCell<BTreeMap<String, bool>>),
+    /// Nowhere: only which are wanted is noted.
+    Wanted(RefCell<BTreeMap<String, Wanted>>),
+}
+
+/// How a file with variables is named, by all services together.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    required: bool,
+    named_at: String,
 }
 
 impl EnvFiles<'_> {
@@ -28,7 +35,12 @@ impl EnvFiles<'_> {
             Self::Wanted(wanted) => {
                 let wanted = wanted.into_inner().into_iter();
                 wanted
-                    .map(|(path, required)| Reference { path, kind: ReferenceKind::EnvFile, required })
+                    .map(|(path, Wanted { required, named_at })| Reference {
+                        path,
+                        kind: ReferenceKind::EnvFile,
+                        required,
+                        named_at,
+                    })
                     .collect()
             }
         }
@@ -169,8 +181,12 @@ fn contents(
         EnvFiles::Given(given) => given,
         EnvFiles::Wanted(wanted) => {
             let mut wanted = wanted.borrow_mut();
-            let required = wanted.entry(file.path.clone()).or_insert(false);
-            *required |= file.required;
+            let noted = wanted.entry(file.path.clone()).or_default();
+            // The first that cannot do without it is the one to look at.
+            if noted.named_at.is_empty() || file.required && !noted.required {
+                noted.named_at = problems.shown_place(item.place);
+            }
+            noted.required |= file.required;
             return BTreeMap::new();
         }
     };

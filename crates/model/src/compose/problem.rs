@@ -106,6 +106,11 @@ impl<'a> Problems<'a> {
         self.files.get(usize::from(place.file)).map(|file| file.name.to_owned()).unwrap_or_default()
     }
 
+    /// `compose.yaml:3:5`
+    pub(super) fn shown_place(&self, place: Place) -> String {
+        format!("{}:{}:{}", self.file_name(place), place.line, place.column)
+    }
+
     fn push(&mut self, place: Place, path: &str, severity: Severity, text: String) {
         if severity == Severity::Error {
             self.errors += 1;

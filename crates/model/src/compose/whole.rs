@@ -117,6 +117,13 @@ fn services(
         profiles.extend(own);
     }
     unknown_profiles(input.profiles, &profiles, problems);
+    let is_off = !services.is_empty() && services.values().all(Option::is_none);
+    if let Some(at) = at.filter(|_| is_off && !problems.has_errors()) {
+        let names: Vec<_> = profiles.iter().map(|name| shown(name)).collect();
+        let text =
+            format!("no service is on, for each has profiles; choose with --profile: {}", names.join(", "));
+        problems.error(at, text);
+    }
     services
 }
 

@@ -11,7 +11,7 @@ use super::consent;
 use crate::cli::agent::{AgentArgs, AgentVerb, JoinArgs, LeaveArgs, Places, StatusArgs};
 use crate::failure::{Failure, Kind};
 use crate::logging::{self, LogFormat};
-use crate::output;
+use crate::output::{self, counted};
 use crate::server::stop_signal;
 
 /// Longest join token that is read.
@@ -187,7 +187,8 @@ fn status(args: StatusArgs) -> Result<(), Failure> {
                 (false, None) => format!("connected  not yet, since {since}"),
                 (false, Some(reason)) => format!("connected  not since {since}: {reason}"),
             });
-            lines.push(format!("state      {} with {} replicas", running.generation, running.replicas));
+            let replicas = counted(running.replicas, "replica", "replicas");
+            lines.push(format!("state      {} with {replicas}", running.generation));
             lines.extend(running.items.iter().map(|item| format!("trouble    {item}")));
         }
     }
@@ -216,10 +217,20 @@ async fn leave(args: LeaveArgs) -> Result<(), Failure> {
         host_agent::leave(&options, args.remove_containers).await.map_err(|error| Failure::of(&error))?;
     output::line(&format!("{} is no host any more.", known.name))?;
     if args.remove_containers {
-        output::line(&format!("Removed: {} containers, {} networks.", left.containers, left.networks))?;
+        output::line(&format!(
+            "Removed: {}, {}.",
+            counted(left.containers, "container", "containers"),
+            counted(left.networks, "network", "networks")
+        ))?;
     }
     if !left.volumes.is_empty() {
         output::line(&format!("Volumes that are left: {}.", left.volumes.join(", ")))?;
     }
-    output::line("The control plane still lists it: `muster hosts rm` forgets it there.")
+    match known.running.is_some_and(|running| running.removed) {
+        true => output::line("The control plane has removed it already."),
+        false => output::line(&format!(
+            "The control plane lists it until it is removed there: muster hosts rm {}",
+            output::safe(&known.name)
+        )),
+    }
 }

@@ -145,7 +145,7 @@ async fn show(args: AgentsShow, global: &Global) -> Result<(), Failure> {
     output::value(args.output.format, &agent, || page(&agent), || vec![uid.clone()])
 }
 
-/// Completes the beginning of an instance_uid.
+/// Completes the beginning of an instance_uid, or finds the one agent of this name.
 pub(super) async fn whole_uid(client: &Client, text: &str) -> Result<String, Failure> {
     if text.len() == 36 {
         return Ok(text.to_lowercase());
@@ -159,9 +159,18 @@ pub(super) async fn whole_uid(client: &Client, text: &str) -> Result<String, Fai
     let page = client.agents(&query).await?;
     let start = text.to_lowercase();
     let mut found = page.items.iter().filter(|agent| agent.instance_uid.starts_with(&start));
+    let mut named = page.items.iter().filter(|agent| agent.name.as_deref() == Some(text));
     match (found.next(), found.next()) {
         (Some(agent), None) => Ok(agent.instance_uid.clone()),
-        (None, _) => Err(Failure::new(Kind::NotFound, format!("no instance_uid begins with {text:?}"))),
+        (None, _) => match (named.next(), named.next()) {
+            (Some(agent), None) => Ok(agent.instance_uid.clone()),
+            (None, _) => Err(Failure::new(
+                Kind::NotFound,
+                format!("no instance_uid begins with {text:?}, and no agent is called so"),
+            )),
+            (Some(_), Some(_)) => Err(Failure::usage(format!("several agents are called {text:?}"))
+                .hint("Give the instance_uid; muster agents list shows them.")),
+        },
         (Some(_), Some(_)) => Err(Failure::usage(format!("several instance_uids begin with {text:?}"))
             .hint("Give more of it; muster agents list -o name shows them.")),
     }
@@ -206,7 +215,7 @@ fn page(agent: &AgentDetail) -> String {
         lines.push(format!(
             "\ndrift at {}: given {}, runs {}",
             safe(&drift.path),
-            safe(&drift.offered),
+            if drift.offered.is_empty() { "an empty value".to_owned() } else { safe(&drift.offered) },
             safe(runs)
         ));
     }

@@ -15,7 +15,7 @@ use crate::cli::{
 };
 use crate::context::client;
 use crate::failure::{Failure, Kind};
-use crate::output::{self, safe};
+use crate::output::{self, counted, safe};
 
 /// The longest page of the API.
 const PAGE: u32 = 500;
@@ -215,10 +215,16 @@ pub(super) fn plan(preview: &Preview) -> String {
     }
     let Preview { matched, gets, changes, offline, incapable, outranked, overridden, batches, agents, total } =
         preview;
+    let back = ("is offline and gets it when it comes back", "are offline and get it when they come back");
     let mut text = format!(
-        "{matched} agents match: {gets} get it, {changes} of them change, in {batches} batches. {offline} are offline \
-         and get it when they come back, {incapable} cannot be configured, {outranked} get something stronger, \
-         {overridden} are pinned."
+        "{}: {}, {}, in {}. {}, {incapable} cannot be configured, {}, {}.",
+        counted(*matched, "agent matches", "agents match"),
+        counted(*gets, "gets it", "get it"),
+        counted(*changes, "of them changes", "of them change"),
+        counted(*batches, "batch", "batches"),
+        counted(*offline, back.0, back.1),
+        counted(*outranked, "gets something stronger", "get something stronger"),
+        counted(*overridden, "is pinned", "are pinned"),
     );
     if agents.is_empty() {
         return text;

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use api::ClientError;
 use api::audit::{AuditFilter, AuditItem, AuditPage};
+use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -71,8 +72,8 @@ async fn read(client: &api::Client, filter: &AuditFilter, limit: u32) -> Result<
 }
 
 fn row(item: &AuditItem) -> Vec<String> {
-    let json = |value: &Option<serde_json::Value>| {
-        value.as_ref().map_or(String::new(), |value| safe(&value.to_string()))
+    let json = |value: &Option<Value>| {
+        value.as_ref().map_or(String::new(), |value| safe(&with_times(value).to_string()))
     };
     vec![
         item.at.clone(),
@@ -83,6 +84,18 @@ fn row(item: &AuditItem) -> Vec<String> {
         json(&item.before),
         json(&item.after),
     ]
+}
+
+/// The same for people: moments are stored in milliseconds, and shown as times.
+fn with_times(value: &Value) -> Value {
+    let Value::Object(fields) = value else { return value.clone() };
+    let shown = fields.iter().map(|(name, value)| {
+        let at = value.as_u64().filter(|at| name.ends_with("_at") && *at > 0);
+        let time = at.and_then(|at| OffsetDateTime::from_unix_timestamp(i64::try_from(at / 1000).ok()?).ok());
+        let shown = time.and_then(|time| time.format(&Rfc3339).ok());
+        (name.clone(), shown.map_or_else(|| value.clone(), Value::String))
+    });
+    Value::Object(shown.collect())
 }
 
 /// A reader that went away (`| head`) ends it without an error.
@@ -121,6 +134,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn moments_in_an_entry_are_times_and_other_numbers_stay() {
+        let entry =
+            serde_json::json!({"expires_at": 1_764_471_845_000_u64, "priority": 10, "revoked_at": null});
+        let shown =
+            serde_json::json!({"expires_at": "2025-11-30T03:04:05Z", "priority": 10, "revoked_at": null});
+        assert_eq!(with_times(&entry), shown);
+    }
 
     #[test]
     fn a_moment_is_written_out_or_so_long_ago() {

@@ -28,7 +28,7 @@ pub(crate) use services::{ps, services};
 
 use crate::cli::Attending;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, counted};
 
 /// How long to wait for a deployment; `None`: not at all.
 fn limit(attending: &Attending) -> Result<Option<Duration>, Failure> {
@@ -67,14 +67,6 @@ async fn watched(
             print().await?;
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-}
-
-/// A count with its noun.
-fn counted(count: usize, one: &str, more: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {more}"),
     }
 }
 

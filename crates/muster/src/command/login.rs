@@ -50,7 +50,10 @@ fn refused(error: ClientError) -> Failure {
     match &error {
         ClientError::Problem(problem) if problem.status == 401 => {
             Failure::new(Kind::Refused, error.to_string())
-                .hint("At the server's machine, muster admin reset-login makes a new password.")
+                .hint(
+                    "At the server's machine, muster admin reset-login --data-dir DIRECTORY makes a new password, with the \
+                     data directory of the server.",
+                )
         }
         _ => error.into(),
     }
@@ -69,22 +72,39 @@ async fn trusted(
     if let Some(pin) = known {
         let trust = trust(Some(&pin))?;
         let Trust::Pinned(bytes) = trust else { return Err(Failure::usage("--fingerprint is empty")) };
-        return Ok((Client::new(url, &trust, None)?.with_trace(trace), Some(hex::encode(bytes))));
+        let client = Client::new(url, &trust, None)?.with_trace(trace);
+        probe(&client).await?;
+        return Ok((client, Some(hex::encode(bytes))));
     }
     let client = Client::new(url, &Trust::System, None)?.with_trace(trace);
-    match client.session().await {
+    match probe(&client).await {
         Err(ClientError::Untrusted { .. }) => {
-            let pin = ask_about(url).await?;
+            let pin = presented(url).await?;
             let client = Client::new(url, &Trust::Pinned(pin), None)?.with_trace(trace);
+            // Nobody is asked to trust what is no console. The request holds nothing that is not public.
+            probe(&client).await?;
+            ask_about(url, &pin)?;
             Ok((client, Some(hex::encode(pin))))
         }
-        Err(error @ (ClientError::Unreachable { .. } | ClientError::Unexpected { .. })) => Err(error.into()),
-        _ => Ok((client, None)),
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok((client, None)),
     }
 }
 
-/// Shows the key that the server presents and asks whether it is the right one.
-async fn ask_about(url: &str) -> Result<[u8; 32], Failure> {
+/// Whether this is the API of a server, which does not know anybody yet.
+async fn probe(client: &Client) -> Result<(), ClientError> {
+    match client.session().await {
+        Err(
+            error @ (ClientError::Unreachable { .. }
+            | ClientError::Unexpected { .. }
+            | ClientError::Untrusted { .. }),
+        ) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The key of the authority that the server presents, trusted by nobody yet.
+async fn presented(url: &str) -> Result<[u8; 32], Failure> {
     let parsed = url.strip_prefix("https://").unwrap_or(url);
     let authority = parsed.split('/').next().unwrap_or_default();
     let (host, port) = match authority.rsplit_once(':') {
@@ -93,8 +113,11 @@ async fn ask_about(url: &str) -> Result<[u8; 32], Failure> {
     };
     let keys = presented_keys(host, port).await;
     let keys = keys.map_err(|error| Failure::new(Kind::Failed, format!("cannot reach {url}: {error}")))?;
-    let key =
-        *keys.last().ok_or_else(|| Failure::new(Kind::Failed, format!("{url} shows no certificate")))?;
+    keys.last().copied().ok_or_else(|| Failure::new(Kind::Failed, format!("{url} shows no certificate")))
+}
+
+/// Shows a key and asks whether it is the right one.
+fn ask_about(url: &str, key: &[u8; 32]) -> Result<(), Failure> {
     let fingerprint = hex::encode(key);
     if !io::stdin().is_terminal() {
         return Err(Failure::new(
@@ -112,7 +135,7 @@ async fn ask_about(url: &str) -> Result<[u8; 32], Failure> {
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).map_err(|error| Failure::of(&error))?;
     match answer.trim() {
-        "y" | "Y" | "yes" => Ok(key),
+        "y" | "Y" | "yes" => Ok(()),
         _ => Err(Failure::new(Kind::Refused, "the server was not trusted")),
     }
 }

@@ -1,13 +1,15 @@
 //! The demo agent: a small but honest OpAMP agent on `opamp-client`. It reports where it runs, the health of its
 //! parts and its configuration; it takes a remote configuration into memory and says so, or says why not.
 
+use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use model::config::yaml::Budget;
 use model::config::{Format, document};
-use opamp_client::{Client, Event, FileStorage, RemoteConfig};
+use opamp_client::{Client, Event, FileStorage, RemoteConfig, Storage};
+use opamp_proto::agent::Saved;
 use opamp_proto::wire::{AgentConfigFile, AgentConfigMap};
 
 use super::breath;
@@ -44,6 +46,20 @@ const COMPONENTS: [(&str, &[&str]); 5] = [
     ("extensions", &["health_check", "zpages"]),
 ];
 
+/// Keeps who the agent is and not what became of the configuration that it was given: that is in memory only, so after a
+/// restart the agent says that it has none, and is given it again.
+struct WhoItIs(FileStorage);
+
+impl Storage for WhoItIs {
+    fn load(&mut self) -> io::Result<Option<Saved>> {
+        Ok(self.0.load()?.map(|saved| Saved { remote_config: None, ..saved }))
+    }
+
+    fn save(&mut self, saved: &Saved) -> io::Result<()> {
+        self.0.save(saved)
+    }
+}
+
 /// Runs the agent until its task is ended.
 pub(super) async fn run(url: &str, token: &str, state: &Path) {
     // A WebSocket, so that what the console does is seen at once.
@@ -59,7 +75,7 @@ pub(super) async fn run(url: &str, token: &str, state: &Path) {
         .health(breath::health(started))
         .effective_config(config(CONFIG))
         .accept_remote_config()
-        .storage(FileStorage::new(state));
+        .storage(WhoItIs(FileStorage::new(state)));
     let (client, mut events) = match builder.start().await {
         Ok(started) => started,
         Err(error) => {

@@ -131,7 +131,7 @@ fn tokens_are_made_listed_and_revoked() {
 fn logins_are_kept_in_a_file_of_mode_0600_and_the_environment_goes_before_it() {
     let place = Place::new();
     let server = place.server(&["--insecure-http"]);
-    assert!(bad(&place, &["agents", "list"], 2).contains("no server is known"));
+    assert!(bad(&place, &["agents", "list"], 4).contains("no server is known"));
     assert!(log_in(&place, &server, &[]).status.success());
     let file = place.path(".config/muster/contexts.json");
     assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
@@ -190,4 +190,16 @@ fn version_completion_and_help_need_no_server() {
     assert!(good(&place, &["completion", "bash"]).contains("_muster"));
     assert!(good(&place, &["--help"]).contains("agents"));
     assert_eq!(place.run(&["agents", "fly"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_login_at_the_wrong_scheme_or_port_says_so_before_anybody_is_asked_to_trust_it() {
+    let place = Place::new();
+    let server = place.server(&[]);
+    let plain = bad(&place, &["login", &format!("http://{}", server.console()), "--password-stdin"], 1);
+    assert!(plain.contains("This port speaks HTTPS: write https:// instead of http://"), "{plain}");
+    let opamp = bad(&place, &["login", &format!("https://{}", server.opamp()), "--password-stdin"], 1);
+    assert!(opamp.contains("there is nothing here; OpAMP is at /v1/opamp"), "{opamp}");
+    assert!(opamp.contains("URL is that of the console") && !opamp.contains("fingerprint"), "{opamp}");
+    server.stop();
 }

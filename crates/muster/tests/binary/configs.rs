@@ -67,7 +67,7 @@ fn a_configuration_is_written_assigned_rolled_out_and_taken_back() {
 
     let target = ["otel", "-l", "service.name=demo-agent"];
     let plan = good(&place, &[&["assignments", "preview"], &target[..]].concat());
-    assert!(plan.contains("1 agents match") && plan.contains(&uid), "{plan}");
+    assert!(plan.contains("1 agent matches") && plan.contains(&uid), "{plan}");
     let create = [&["assignments", "create"], &target[..]].concat();
     assert!(bad(&place, &create, 2).contains("no terminal to ask"));
     assert!(good(&place, &[&create[..], &["--dry-run"]].concat()).contains("Nothing was changed"));

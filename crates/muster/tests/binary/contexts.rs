@@ -49,7 +49,7 @@ fn contexts_are_listed_chosen_shown_and_forgotten_and_never_show_a_token() {
     run(&place, &["agents", "list", "--context", "three"], 0);
     run(&place, &["agents", "list", "--context", "nope"], 3);
     assert!(run(&place, &["context", "rm", "one"], 0).contains("No context is the current one now"));
-    run(&place, &["agents", "list"], 2);
+    run(&place, &["agents", "list"], 4);
     run(&place, &["context", "rm", "one"], 3);
     server.stop();
 }

@@ -108,12 +108,13 @@ fn what_is_wrong_in_compose_files_is_told_with_its_place() {
         let (code, out, err) = run(&place, command);
         assert_eq!((code, out.as_str()), (1, ""), "{err}");
         assert!(err.starts_with("compose.yaml:5:5: error: services.web.restart: "), "{err}");
-        assert!(err.ends_with("muster: the Compose files have 1 error and were not deployed\n"), "{err}");
+        assert!(err.ends_with("muster: the Compose files have 1 error: nothing was changed\n"), "{err}");
     }
     write(&place, "compose.yaml", "name: No Name\nservices: {web: {image: nginx}}\n");
     assert!(run(&place, &["diff"]).2.starts_with("compose.yaml:1:1: error: name: "));
     write(&place, "compose.yaml", "services: {web: {image: nginx, env_file: nowhere.env}}\n");
-    assert!(bad(&place, &["diff", "--project", "p"], 3).contains("cannot read ./nowhere.env"));
+    let missing = bad(&place, &["diff", "--project", "p"], 3);
+    assert!(missing.starts_with("muster: compose.yaml:1:32: cannot read nowhere.env: "), "{missing}");
     write(
         &place,
         "compose.yaml",
@@ -187,7 +188,9 @@ fn secrets_and_registries_take_contents_and_never_show_them() {
     for shown in [&traced, &listed] {
         assert!(!shown.contains("hunter2") && !shown.contains("aHVudGVy"), "{shown}");
     }
-    assert_eq!(good(&place, &["secrets", "list", "shop", "-o", "name"]), "db\nkey\n");
+    for project in [&["shop"][..], &["-p", "shop"], &["--project", "shop"]] {
+        assert_eq!(good(&place, &[&["secrets", "list", "-o", "name"], project].concat()), "db\nkey\n");
+    }
     bad(&place, &["secrets", "set", "shop"], 2);
     bad(&place, &["secrets", "set", "shop/empty"], 2);
     bad(&place, &["secrets", "set", "shop/key", "--from-file", "nowhere"], 3);

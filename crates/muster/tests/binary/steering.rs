@@ -128,7 +128,7 @@ fn an_assignment_is_changed_with_a_plan_and_by_its_configurations_name() {
         "selector: env=none -> service.name=demo-agent",
         "priority: 0 -> -5",
         "batches: 10 % -> 20 %",
-        "1 agents match",
+        "1 agent matches",
     ] {
         assert!(plan.contains(line), "{line}: {plan}");
     }

@@ -103,14 +103,19 @@ configs:
   conf: {file: ./nginx.conf}
   inline: {content: x}
 ";
-    let reference = |path: &str, kind, required| Reference { path: path.to_owned(), kind, required };
+    let reference = |path: &str, kind, required, at: &str| Reference {
+        path: path.to_owned(),
+        kind,
+        required,
+        named_at: format!("compose.yaml:{at}"),
+    };
     assert_eq!(
         given.references(text),
         [
-            reference("./key.txt", ReferenceKind::Secret, true),
-            reference("./nginx.conf", ReferenceKind::Config, true),
-            reference("more.env", ReferenceKind::EnvFile, false),
-            reference("prod.env", ReferenceKind::EnvFile, true),
+            reference("./key.txt", ReferenceKind::Secret, true, "15:9"),
+            reference("./nginx.conf", ReferenceKind::Config, true, "18:10"),
+            reference("more.env", ReferenceKind::EnvFile, false, "6:9"),
+            reference("prod.env", ReferenceKind::EnvFile, true, "5:9"),
         ]
     );
 }
@@ -397,7 +402,10 @@ fn profiles_choose_services() {
     assert_eq!(on(&["debug"]), ["debug", "web"]);
     assert_eq!(on(&["more", "all"]), ["debug", "more", "web"]);
     assert_eq!(on(&["*"]), ["debug", "more", "web"]);
-    assert!(refused(&["services:\n  a: {image: a, profiles: [x]}\n"]).contains("no service is on"));
+    assert_eq!(
+        refused(&["services:\n  a: {image: a, profiles: [x]}\n"]),
+        "compose.yaml:1:1: error: services: no service is on, for each has profiles; choose with --profile: \"x\"\n"
+    );
 }
 
 #[test]

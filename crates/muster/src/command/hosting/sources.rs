@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use api::services::{Deploy, TextFile};
 use base64::Engine as _;
@@ -245,7 +245,7 @@ impl Reading<'_> {
         if !reference.required && !path.exists() {
             return Ok(());
         }
-        let bytes = content(&path, &what, limit)?;
+        let bytes = content(&path, &what, limit).map_err(|failure| failure.at(&safe(&reference.named_at)))?;
         let key = reference.path.clone();
         match reference.kind {
             ReferenceKind::EnvFile => drop(deploy.env_files.insert(key, utf8(bytes, &what)?)),
@@ -259,7 +259,7 @@ impl Reading<'_> {
     fn path(&self, text: &str) -> PathBuf {
         match (text.strip_prefix("~/"), std::env::var_os("HOME")) {
             (Some(rest), Some(home)) => Path::new(&home).join(rest),
-            _ => self.directory.join(text),
+            _ => self.directory.join(text).components().filter(|part| *part != Component::CurDir).collect(),
         }
     }
 }
@@ -274,5 +274,5 @@ fn told(problems: Vec<Problem>) -> Failure {
 /// The failure after problems that were told.
 pub(super) fn wrong(count: usize) -> Failure {
     let errors = super::counted(count, "error", "errors");
-    Failure::new(Kind::Content, format!("the Compose files have {errors} and were not deployed"))
+    Failure::new(Kind::Content, format!("the Compose files have {errors}: nothing was changed"))
 }
