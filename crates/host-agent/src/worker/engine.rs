@@ -94,7 +94,7 @@ impl Engines {
         } else {
             self.files.prepare()?;
             let watcher = match &self.hints {
-                Some(hints) => tokio::spawn(events::watch(engine.clone(), hints.clone())),
+                Some(hints) => tokio::spawn(events::watch(engine.clone(), hints.clone(), events::SILENCE)),
                 None => tokio::spawn(std::future::ready(())),
             };
             let hands = Hands { engine: engine.clone(), files: self.files.clone() };

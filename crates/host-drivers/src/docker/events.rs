@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bollard::models::{EventMessage, EventMessageTypeEnum};
 use bollard::query_parameters::EventsOptions;
@@ -17,8 +17,10 @@ use super::{Engine, labels};
 const DEBOUNCE: Duration = Duration::from_millis(150);
 /// However many there are, a hint waits no longer.
 const DEBOUNCE_MOST: Duration = Duration::from_secs(1);
-/// A stream that said nothing for this long is opened anew.
-const SILENCE: Duration = Duration::from_secs(300);
+/// A stream that said nothing for this long is opened anew, unless another time is said.
+pub const SILENCE: Duration = Duration::from_secs(300);
+/// The new one begins so long before, as the engine counts in seconds.
+const OVERLAP: Duration = Duration::from_secs(2);
 /// Pause before a stream that ended is opened again.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -52,36 +54,61 @@ impl Hint {
     }
 }
 
-/// Reads events until nobody takes the hints any more, and opens the stream again whenever it ends.
-pub async fn watch(engine: Arc<Engine>, hints: mpsc::Sender<Hint>) {
+/// Reads events until nobody takes the hints any more, and opens the stream again whenever it ends, and after a silence.
+pub async fn watch(engine: Arc<Engine>, hints: mpsc::Sender<Hint>, silence: Duration) {
     let mut since = None;
+    // Whoever takes this lists everything: after the stream was asked for, so that nothing falls between the two.
+    let anew = || Hint { reopened: true, lists: true, ..Hint::default() };
+    let mut opened = anew();
     loop {
-        // Whoever takes this lists everything: after the stream was asked for, so that nothing falls between the two.
-        let opened = Hint { reopened: true, lists: true, ..Hint::default() };
-        let read = read(&engine, &hints, &mut since, opened);
-        tokio::select! {
-            () = read => {}
+        let end = tokio::select! {
+            end = read(&engine, &hints, silence, &mut since, opened) => end,
             () = hints.closed() => return,
+        };
+        match end {
+            // Its connection stood all the time, so it is the same engine, and what falls between the two is told again.
+            End::Silent => {
+                opened = Hint::default();
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                since = i64::try_from(now.saturating_sub(OVERLAP).as_secs()).ok();
+            }
+            End::Gone => {
+                opened = anew();
+                sleep(PAUSE).await;
+            }
         }
-        sleep(PAUSE).await;
     }
 }
 
-async fn read(engine: &Engine, hints: &mpsc::Sender<Hint>, since: &mut Option<i64>, opened: Hint) {
+/// How reading a stream ended.
+enum End {
+    /// It stands, and said nothing for long.
+    Silent,
+    /// It ended, or nobody takes its hints.
+    Gone,
+}
+
+async fn read(
+    engine: &Engine,
+    hints: &mpsc::Sender<Hint>,
+    silence: Duration,
+    since: &mut Option<i64>,
+    opened: Hint,
+) -> End {
     let options = EventsOptions {
         since: since.map(|second| second.to_string()),
         until: None,
         filters: Some(filters()),
     };
     let mut events = Box::pin(engine.docker.events(Some(options)));
+    let mut first = (!opened.is_empty()).then(Instant::now);
     let mut hint = opened;
-    let mut first: Option<Instant> = Some(Instant::now());
     loop {
         let overdue = first.is_some_and(|first| first.elapsed() >= DEBOUNCE_MOST);
         if overdue && !flush(hints, &mut hint, &mut first).await {
-            return;
+            return End::Gone;
         }
-        let wait = if first.is_some() { DEBOUNCE } else { SILENCE };
+        let wait = if first.is_some() { DEBOUNCE } else { silence };
         match timeout(wait, events.next()).await {
             Ok(Some(Ok(event))) => {
                 *since = event.time.or(*since);
@@ -93,14 +120,14 @@ async fn read(engine: &Engine, hints: &mpsc::Sender<Hint>, since: &mut Option<i6
             // The engine went away, or says something that is not understood: look.
             Ok(Some(Err(_)) | None) => {
                 let _ = hints.send(hint).await;
-                return;
+                return End::Gone;
             }
             Err(_) if first.is_some() => {
                 if !flush(hints, &mut hint, &mut first).await {
-                    return;
+                    return End::Gone;
                 }
             }
-            Err(_) => return,
+            Err(_) => return End::Silent,
         }
     }
 }

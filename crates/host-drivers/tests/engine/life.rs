@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use host_drivers::docker::events;
 use host_proto::report::HealthState;
 use reconcile::{Container, ContainerState, Item, TroubleKind};
 use serde_json::json;
@@ -179,7 +180,7 @@ async fn r30_one_that_ignores_the_signal_is_killed_after_its_grace() {
 async fn r37_an_end_is_hinted_at_once() {
     let mut world = World::new(20).await;
     let (hints, mut heard) = tokio::sync::mpsc::channel(8);
-    let watch = tokio::spawn(host_drivers::docker::events::watch(world.hands.engine.clone(), hints));
+    let watch = tokio::spawn(events::watch(world.hands.engine.clone(), hints, events::SILENCE));
     assert!(heard.recv().await.unwrap().reopened);
     world.add_replica(1, "exec sleep 1000", json!({}));
     world.settle().await;

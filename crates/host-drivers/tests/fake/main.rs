@@ -239,7 +239,7 @@ async fn r37_a_stream_of_events_that_ends_is_opened_again_and_everything_is_list
     fake.on("GET /v1.41/events", Answer::Drop);
     let engine = connect(&fake).await.unwrap();
     let (hints, mut heard) = tokio::sync::mpsc::channel(8);
-    let watch = tokio::spawn(events::watch(engine, hints));
+    let watch = tokio::spawn(events::watch(engine, hints, events::SILENCE));
     for _ in 0..3 {
         let hint =
             tokio::time::timeout(Duration::from_secs(10), heard.recv()).await.expect("a hint").unwrap();
@@ -256,6 +256,22 @@ async fn r37_a_stream_of_events_that_ends_is_opened_again_and_everything_is_list
     assert!(silent.reopened, "a stream that says nothing is no reason to wait with the first list");
     drop(heard);
     tokio::time::timeout(Duration::from_secs(10), watch).await.expect("an end").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_11_a_stream_of_events_that_is_silent_is_opened_again_and_nothing_is_asked_for() {
+    let fake = healthy(Vec::new());
+    fake.on("GET /v1.41/events", Answer::Silence);
+    let engine = connect(&fake).await.unwrap();
+    let (hints, mut hinted) = tokio::sync::mpsc::channel(8);
+    tokio::spawn(events::watch(engine, hints, Duration::from_millis(200)));
+    let first = hinted.recv().await.unwrap();
+    assert!(first.reopened && first.lists);
+    fake.forget();
+    testkit::until("a third stream", || fake.asked().len() >= 2).await;
+    assert!(hinted.try_recv().is_err(), "that was a reason to look");
+    let asked = fake.asked();
+    assert!(asked.iter().all(|it| it.contains("/events?") && it.contains("since=")), "{asked:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
