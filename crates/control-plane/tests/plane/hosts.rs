@@ -288,7 +288,7 @@ async fn r26_a_host_that_has_applied_more_than_was_ever_numbered_adopts_and_no_o
     api.gone("h1", again).await;
     let again = opened(&world, &answer, &machine, Opening { applied, ..Opening::default() }).await;
     let later = again.seen.lock().unwrap().last().clone();
-    assert!(later.adopt && later.epoch == after.epoch && later.generation == 2, "{later:?}");
+    assert!(later.adopt && later.epoch == after.epoch && later.generation > after.generation, "{later:?}");
     assert_eq!((api.host("h1").await.adopting, api.host("h2").await.adopting), (true, false));
     let states = other.seen.lock().unwrap().states.clone();
     assert!(states.iter().all(|state| state.epoch == before.epoch && !(state.adopt && state.generation > 1)));
