@@ -77,6 +77,10 @@ pub(crate) struct Worker {
     look: Look,
     /// A pass is to begin.
     due: bool,
+    /// A state came that the next pass may begin with what was seen last.
+    hurry: bool,
+    /// Nothing is known to have happened since the last look.
+    rested: bool,
     next_pass: Moment,
     every: Duration,
     passes: u64,
@@ -103,6 +107,8 @@ struct Running {
     firewall_error: Option<String>,
     net_items: Vec<ItemResult>,
     changed: bool,
+    /// It was made from what was seen before: another look follows, whatever comes of it.
+    recent: bool,
 }
 
 /// A step that ended.
@@ -141,6 +147,8 @@ impl Worker {
             steps: JoinSet::new(),
             look: Look { lists: true, ..Look::default() },
             due: true,
+            hurry: false,
+            rested: false,
             next_pass: Moment::default(),
             every: limits::RECONCILE_EVERY,
             passes: 0,
@@ -217,6 +225,7 @@ impl Worker {
         // What failed under the last state may work under this one.
         self.memory.retry_now();
         self.due = true;
+        self.hurry = true;
     }
 
     fn went_online(&mut self, intervals: Intervals) {
@@ -237,6 +246,7 @@ impl Worker {
     }
 
     fn hinted(&mut self, hint: Hint) {
+        self.rested = false;
         self.look.lists |= hint.lists;
         self.look.suspects.extend(hint.suspects);
         if hint.reopened {
@@ -246,6 +256,7 @@ impl Worker {
     }
 
     async fn ended(&mut self, done: Result<Done, tokio::task::JoinError>) {
+        self.rested = false;
         let done = match done {
             Ok(done) => done,
             Err(error) => {

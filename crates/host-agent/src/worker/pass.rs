@@ -32,6 +32,11 @@ impl Worker {
         self.next_pass = began + self.every;
         let mut look = std::mem::take(&mut self.look);
         look.lists |= self.passes % LISTS_EVERY == 1;
+        // A list of many containers takes the engine longer than to make one more. What is planned from an old one is
+        // looked at afterwards, as all that is done is.
+        let (hurry, rested) = (std::mem::take(&mut self.hurry), std::mem::take(&mut self.rested));
+        look.recent = hurry && rested && !look.lists && look.suspects.is_empty();
+        let recent = look.recent;
         let state = self.wanted.as_ref().map(|wanted| wanted.state.clone());
         // The firewall follows from the state alone, so it need not wait for the look.
         let (mut actual, firewall) = tokio::join!(
@@ -61,6 +66,7 @@ impl Worker {
             firewall_error: None,
             net_items: Vec::new(),
             changed,
+            recent,
         });
         self.publish();
         self.advance().await;
@@ -169,6 +175,10 @@ impl Worker {
             snapshot.reconciles_with_changes += u64::from(running.changed);
             snapshot.reconcile_last_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         });
+        if running.recent {
+            self.due = true;
+            return;
+        }
         if running.changed && running.firewall_error.is_none() {
             // A plan that is never done, by a fault of ours or of the engine's, must not keep the host busy.
             self.restless += 1;
@@ -181,6 +191,7 @@ impl Worker {
         }
         self.restless = 0;
         if self.steps.is_empty() {
+            self.rested = running.actual.containers.known().is_some();
             self.settled(running);
         }
     }

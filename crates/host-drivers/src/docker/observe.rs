@@ -32,6 +32,8 @@ pub struct Look {
     pub lists: bool,
     /// Containers that something happened to, by the engine's id: they are looked at closely.
     pub suspects: BTreeSet<String>,
+    /// The containers that were seen last will do, as nothing is known to have happened since.
+    pub recent: bool,
 }
 
 /// Looks at an engine, and remembers what need not be asked again. One for each connection: another engine has other
@@ -43,7 +45,7 @@ pub struct Observer {
     volumes: Option<Listed>,
     looks: HashMap<String, (Key, Details)>,
     /// The containers that the last look found.
-    made: Option<Made>,
+    last: Option<Vec<Container>>,
 }
 
 /// Networks, and the blocks of addresses that are in use beside ours.
@@ -56,7 +58,7 @@ type Made = BTreeMap<ReplicaId, (String, ContainerState)>;
 impl Observer {
     /// Knows nothing yet.
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, networks: None, volumes: None, looks: HashMap::new(), made: None }
+        Self { engine, networks: None, volumes: None, looks: HashMap::new(), last: None }
     }
 
     /// Networks and volumes are listed again at the next look: one was made or removed.
@@ -74,10 +76,12 @@ impl Observer {
             self.forget_lists();
         }
         let engine = Arc::clone(&self.engine);
-        let missed = desired.zip(self.made.as_ref()).map(|(desired, made)| missed(desired, made));
+        let last = self.last.take();
+        let missed = desired.zip(last.as_deref()).map(|(desired, last)| missed(desired, &made(last)));
+        let known = last.filter(|_| look.recent && !look.lists && look.suspects.is_empty());
         let guessed: BTreeSet<String> = missed.iter().flat_map(BTreeMap::keys).cloned().collect();
         let (containers, networks, volumes, mut found) = tokio::join!(
-            containers(&engine),
+            containers(&engine, known),
             networks(&engine, self.networks.take()),
             volumes(&engine, self.volumes.take()),
             find(&engine, missed.unwrap_or_default()),
@@ -85,10 +89,7 @@ impl Observer {
         // When the one list that is always asked for fails, nothing else is worth believing.
         let mut containers = match containers {
             Ok(containers) => containers,
-            Err(trouble) => {
-                self.made = None;
-                return Actual::unknown(&trouble.text);
-            }
+            Err(trouble) => return Actual::unknown(&trouble.text),
         };
         self.networks = networks.as_ref().ok().cloned();
         self.volumes = volumes.as_ref().ok().cloned();
@@ -96,7 +97,7 @@ impl Observer {
         let missed = desired.map(|desired| missed_but(desired, &made, &guessed)).unwrap_or_default();
         let ((), rest) =
             tokio::join!(self.look_closely(&mut containers, &look.suspects), find(&engine, missed));
-        self.made = Some(made);
+        self.last = Some(containers.clone());
         found.extend(rest);
         let images = found.keys().cloned().collect();
         self.engine.remember_images(found);
@@ -147,7 +148,11 @@ impl Observer {
     }
 }
 
-async fn containers(engine: &Engine) -> Result<Vec<Container>, Trouble> {
+/// The containers that are known, or a list of them.
+async fn containers(engine: &Engine, known: Option<Vec<Container>>) -> Result<Vec<Container>, Trouble> {
+    if let Some(known) = known {
+        return Ok(known);
+    }
     let ours = format!("{}={}", labels::HOST, engine.host());
     let filters = HashMap::from([("label".to_owned(), vec![ours])]);
     let options = ListContainersOptions { all: true, filters: Some(filters), ..Default::default() };

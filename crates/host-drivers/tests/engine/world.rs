@@ -108,7 +108,7 @@ impl World {
 
     pub(crate) async fn observe(&mut self, suspects: BTreeSet<String>) {
         let desired = Arc::new(self.desired.clone());
-        let look = Look { lists: true, suspects };
+        let look = Look { lists: true, suspects, ..Look::default() };
         self.actual = self.hands.observe(&mut self.observer, Some(&desired), &look).await;
     }
 

@@ -131,7 +131,7 @@ async fn state_11_a_pass_over_what_is_as_it_should_be_asks_for_one_list_and_noth
     let fake = healthy((1..=3).map(|number| summary(number, "running", "Up 1 minute")).collect());
     let mut observer = Observer::new(connect(&fake).await.unwrap());
     let desired = state(3);
-    let look = Look { lists: true, suspects: BTreeSet::new() };
+    let look = Look { lists: true, ..Look::default() };
     observer.observe(Some(&desired), &look).await;
     fake.forget();
     let seen = observer.observe(Some(&desired), &Look::default()).await;
@@ -171,6 +171,25 @@ async fn a_new_replica_costs_one_list_and_one_look_at_its_image() {
     looks.sort_unstable();
     assert_eq!(looks, ["GET /v1.41/containers/json", "GET /v1.41/images/nginx:2/json"]);
     assert_eq!(last, ["POST /v1.41/containers/create"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_seen_last_will_do_for_a_new_state_unless_something_happened() {
+    let (fake, _, mut observer, desired) = one_more().await;
+    let recent = Look { recent: true, ..Look::default() };
+    let seen = observer.observe(Some(&desired), &recent).await;
+    assert_eq!(seen.containers.known().unwrap().len(), 1);
+    assert_eq!(seen.images, BTreeSet::from(["nginx:2".to_owned()]));
+    let asked = fake.asked();
+    assert!(asked.len() == 1 && asked[0].contains("/images/nginx:2/json"), "{asked:?}");
+    let happened = BTreeSet::from(["c0001".to_owned()]);
+    for look in
+        [Look { suspects: happened, ..recent.clone() }, Look { lists: true, ..recent }, Look::default()]
+    {
+        fake.forget();
+        observer.observe(Some(&desired), &look).await;
+        assert!(fake.asked().iter().any(|line| line.contains("/containers/json?")), "{look:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
