@@ -191,6 +191,8 @@ pub struct Service {
     pub wanted: u32,
     /// Replicas that work.
     pub ready: u32,
+    /// What it waits for when that is not all.
+    pub waits_for: Option<String>,
     /// Ports of hosts that lead to it, as `8080/tcp → 80`.
     pub ports: Vec<String>,
     /// Names of the volumes that its replicas share: all of them run where these are.
@@ -254,8 +256,10 @@ pub struct Release {
     pub image: String,
     /// Whether it is what the service runs.
     pub current: bool,
-    /// Whether a deployment brought the service to it: it has worked once.
+    /// Whether a deployment brought the service to it, and with replicas: it has worked once.
     pub served: bool,
+    /// How many replicas it has.
+    pub replicas: u32,
     /// Who made it.
     pub author: String,
     /// Why.

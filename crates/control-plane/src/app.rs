@@ -39,6 +39,8 @@ pub use crate::setup::{FirstStart, SetupError as BuildError};
 const OPAMP_PATH: &str = "/v1/opamp";
 /// How long agents may take to close at shutdown; the whole stop is bounded by ten seconds.
 const CLOSE_AGENTS: Duration = Duration::from_secs(4);
+/// How long hosts may take, after that.
+const CLOSE_HOSTS: Duration = Duration::from_secs(2);
 
 /// A server that is ready to serve.
 #[derive(Debug)]
@@ -190,6 +192,7 @@ impl App {
         stop.send_replace(true);
         self.server.close(CLOSE_AGENTS).await;
         let _ = console.await;
+        let _ = tokio::time::timeout(CLOSE_HOSTS, self.services.live.all_gone()).await;
         end.send_replace(true);
         let _ = writer.await;
         let store = self.store.clone();

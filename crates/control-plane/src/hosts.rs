@@ -24,7 +24,7 @@ use host_proto::{Frame, Moment, ToServer};
 use model::UnixMillis;
 use model::hosting::{Phase, Subnet};
 use scheduler::{Routes, Taken};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::services::lock;
@@ -39,6 +39,8 @@ const ERRANDS: usize = 256;
 pub(crate) struct LiveHosts {
     hosts: Mutex<BTreeMap<HostId, Entry>>,
     started: Instant,
+    /// A connection ended.
+    ended: Notify,
 }
 
 #[derive(Debug)]
@@ -149,6 +151,8 @@ struct Asked {
     generation: u64,
     /// Volumes that it deletes.
     deletes: Vec<VolumeId>,
+    /// Replicas that it does not name any more, and that the host has not said are gone.
+    leaves: Vec<ReplicaId>,
     routes: Routes,
 }
 
@@ -196,7 +200,7 @@ pub(crate) struct ForDecisions {
 
 impl Default for LiveHosts {
     fn default() -> Self {
-        Self { hosts: Mutex::default(), started: Instant::now() }
+        Self { hosts: Mutex::default(), started: Instant::now(), ended: Notify::new() }
     }
 }
 
@@ -302,12 +306,13 @@ impl LiveHosts {
     }
 
     /// A state is on its way to a host.
-    fn sends(&self, id: &HostId, state: &DesiredState) {
+    fn sends(&self, id: &HostId, state: &DesiredState, leaves: Vec<ReplicaId>) {
         let goes = |volume: &&Volume| volume.state == VolumeState::Delete;
         let asked = Asked {
             epoch: state.epoch.clone(),
             generation: state.generation,
             deletes: state.volumes.iter().filter(goes).map(|volume| volume.id.clone()).collect(),
+            leaves,
             routes: scheduler::desired::routes_of(state),
         };
         self.with(id, |entry| {
@@ -337,9 +342,20 @@ impl LiveHosts {
         queue
     }
 
+    /// Waits until no host is connected.
+    pub(crate) async fn all_gone(&self) {
+        loop {
+            let ended = self.ended.notified();
+            if self.connected().is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
     /// A connection ended on which nothing was heard since then; whether it was the newest of its host.
     fn end(&self, id: &HostId, number: u64, silent_since: Instant) -> bool {
-        self.with(id, |entry| {
+        let newest = self.with(id, |entry| {
             let newest = entry.link.as_ref().is_some_and(|link| link.number == number);
             if newest {
                 entry.link = None;
@@ -347,7 +363,10 @@ impl LiveHosts {
                 entry.admission.disconnected();
             }
             newest
-        })
+        });
+        // Kept for one who is about to wait.
+        self.ended.notify_one();
+        newest
     }
 
     /// A host was removed: nothing is known of it any more.

@@ -11,7 +11,7 @@ pub(crate) mod files;
 pub(crate) mod state;
 pub(crate) mod views;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host_proto::id::{HostId, ProjectId, ServiceId};
@@ -43,6 +43,8 @@ pub(crate) struct Services {
     epoch: String,
     /// What services wait for, as of the last look.
     waits: Mutex<BTreeMap<ServiceId, String>>,
+    /// Projects with a replica that no host could take at the last look.
+    unplaced: Mutex<BTreeSet<ProjectId>>,
     dirty: mpsc::UnboundedSender<ProjectId>,
     /// Taken by the controller when the server begins to serve.
     queue: Mutex<Option<Dirty>>,
@@ -78,6 +80,7 @@ impl Services {
             mesh: ranges.mesh,
             epoch,
             waits: Mutex::default(),
+            unplaced: Mutex::default(),
             dirty,
             queue: Mutex::new(Some(queue)),
         });
@@ -108,6 +111,21 @@ impl Services {
     pub(crate) fn look_at(&self, project: ProjectId) {
         // The controller ends only with the server.
         let _ = self.dirty.send(project);
+    }
+
+    /// Hosts are not what they were: has the controller look at each project that lacks one.
+    pub(crate) fn hosts_changed(&self) {
+        let unplaced = std::mem::take(&mut *lock(&self.unplaced));
+        unplaced.into_iter().for_each(|project| self.look_at(project));
+    }
+
+    fn remember_unplaced(&self, project: &ProjectId, unplaced: bool) {
+        let mut known = lock(&self.unplaced);
+        if unplaced {
+            known.insert(project.clone());
+        } else {
+            known.remove(project);
+        }
     }
 
     /// The projects to look at, for the one controller.

@@ -92,6 +92,9 @@ pub struct Step {
     /// A host was sought for a replica, and none that the project is on already can take it: what is decided holds only
     /// if all hosts were looked at.
     pub looks_further: bool,
+    /// A replica that is wanted has no host: another look is due when hosts change, which is nothing that the project's own
+    /// hosts say.
+    pub unplaced: bool,
 }
 
 impl Step {
@@ -197,6 +200,7 @@ impl Look<'_> {
         let coming: Vec<HostId> = step.changes.iter().filter_map(coming).collect();
         let placed = place(self.world, self.service, release, self.hosts, &coming);
         step.looks_further |= !placed.at_home;
+        step.unplaced |= placed.host.is_none();
         match placed.host {
             Some(host_id) => step.changes.push(Change::Add {
                 service_id: self.service.id.clone(),

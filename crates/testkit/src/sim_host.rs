@@ -105,6 +105,8 @@ pub struct Seen {
     pub fates: BTreeMap<String, Fate>,
     /// Items that cannot be applied.
     pub items: Vec<ItemResult>,
+    /// It does not say what it removed, as one that lost it in a crash.
+    pub forgetful: bool,
     /// Blocks that networks of others have: it makes no network with one of them.
     pub taken: Vec<TakenBlock>,
     /// Whether it says which those are.
@@ -287,7 +289,11 @@ impl SimHost {
             replicas.insert(spec.replica_id.to_string(), report);
         }
         let gone = seen.replicas.values().filter(|it| !replicas.contains_key(it.replica_id.as_str()));
-        let removed = if state.adopt { Vec::new() } else { gone.map(|it| it.replica_id.clone()).collect() };
+        let removed = if state.adopt || seen.forgetful {
+            Vec::new()
+        } else {
+            gone.map(|it| it.replica_id.clone()).collect()
+        };
         let items: Vec<ItemResult> = seen.items.iter().cloned().chain(refused).collect();
         let applied = StateApplied {
             epoch: state.epoch.clone(),

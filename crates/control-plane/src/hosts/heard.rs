@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use host_proto::desired::Section;
 use host_proto::id::{HostId, ReplicaId, VolumeId};
 use host_proto::message::{Hello, HostLogsTail, Metrics, StateApplied};
-use host_proto::report::{ItemState, ReplicaReport, ReplicaState};
+use host_proto::report::{ItemState, Outcome, ReplicaReport, ReplicaState};
 use model::hosting::Phase;
 use scheduler::Taken;
 use store::{LinesAllowed, Reported, StoreError};
@@ -91,6 +91,7 @@ impl Services {
             self.forget_replicas(id, &own, applied.removed.iter()).await?;
         }
         self.heard_deleted(id, applied).await?;
+        self.heard_left(id, applied).await?;
         self.heard_replicas(id, &applied.replicas).await?;
         if changed {
             // A port that is open, or cannot be opened, decides about deployments.
@@ -122,6 +123,8 @@ impl Services {
             self.live.state_changed(id);
         }
         projects.into_iter().for_each(|project| self.look_at(project));
+        // Their ports are free for others.
+        self.hosts_changed();
         Ok(())
     }
 
@@ -148,6 +151,27 @@ impl Services {
         Ok(())
     }
 
+    /// Replicas that a state leaves out are gone when the host applied that state, held nothing back and says nothing of
+    /// them: also those that it never had, or lost in a crash, and so cannot say are removed.
+    async fn heard_left(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
+        let section = applied.sections.get(&Section::Replicas);
+        let whole = applied.refused_reason.is_none() && section.is_some_and(|it| it.error.is_none());
+        let knows = matches!(applied.result, Outcome::Applied | Outcome::Partial);
+        let gone = self.live.with(id, |entry| match entry.known.asked.is_answered_by(applied) {
+            true if whole && knows => std::mem::take(&mut entry.known.asked.leaves),
+            _ => Vec::new(),
+        });
+        let still = |replica: &ReplicaId| {
+            applied.items.iter().any(|it| it.section == Section::Replicas && it.id == replica.as_str())
+        };
+        let gone: Vec<_> = gone.into_iter().filter(|replica| !still(replica)).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let own = self.replicas_of(id).await?;
+        self.forget_replicas(id, &own, gone.iter()).await
+    }
+
     /// A host says how much of it is in use.
     pub(super) async fn heard_metrics(&self, id: &HostId, metrics: Metrics) -> Result<(), StoreError> {
         let engine = metrics.engine.facts.clone().filter(|_| metrics.engine.up);
@@ -167,6 +191,7 @@ impl Services {
         // One that is gone for a moment is no reason to place nothing there: that is decided by what was known last.
         if let Some(engine) = engine {
             self.store.host_engine(id.clone(), engine).await?;
+            self.hosts_changed();
         }
         self.hub.hosts_changed([id.to_string()]);
         Ok(())

@@ -72,9 +72,13 @@ pub(crate) async fn serve(
     };
     connection.run(stopping).await;
     let silent_since = connection.silent_since;
-    if connection.errands.is_some() && services.live.end(&id, number, silent_since) {
+    if connection.errands.is_none() {
+        return;
+    }
+    // A server that stops waits for the end of its connections before it closes the database, and no longer.
+    let _ = services.store.hosts_seen(vec![(id.clone(), connection.heard.at())]).await;
+    if services.live.end(&id, number, silent_since) {
         tracing::info!(host = %id, "host {} is disconnected", connection.arrival.link.host.name);
-        let _ = services.store.hosts_seen(vec![(id.clone(), connection.heard.at())]).await;
         services.hub.hosts_changed([id.to_string()]);
         // When it has not come back by then, it is offline, and those who look at it are to see that. This holds
         // nothing of a server that stops meanwhile but its hub.
@@ -285,12 +289,12 @@ impl Connection {
     }
 
     async fn desired(&mut self, plan: Plan) -> Result<Option<host_proto::DesiredState>, StoreError> {
-        let Some(mut state) = self.services.desired(&self.id).await? else { return Ok(None) };
+        let Some((mut state, leaves)) = self.services.desired(&self.id).await? else { return Ok(None) };
         if !plan.first && !self.session.is_news(&state) {
             return Ok(None);
         }
         state.generation = self.number(&state.epoch, plan.above).await?;
-        self.services.live.sends(&self.id, &state);
+        self.services.live.sends(&self.id, &state, leaves);
         Ok(Some(state))
     }
 

@@ -81,6 +81,7 @@ pub(super) async fn change(
     let entry = caller.entry("host.change", format!("host/{}", host.name));
     let host = context.store.change_host(host.id, change, expected, entry).await?;
     context.services.live.state_changed(&host.id);
+    context.services.hosts_changed();
     context.hub.hosts_changed([host.id.to_string()]);
     Ok(Tagged(host.version, Json(told(&context, host).await?)).into_response())
 }
@@ -348,7 +349,7 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         in_sync: look.connected_at.is_some()
             && look.applied >= look.sent
             && look.outcome.is_none_or(|it| it == Outcome::Applied),
-        problems: problems(&host, &look, &replicas, online),
+        problems: problems(&host, &look, &replicas),
         clock_skew_ms: look.skew_ms,
         joined_at: rfc3339(host.joined_at),
         last_seen: look.heard_at.or(host.last_seen).map(rfc3339),
@@ -371,9 +372,9 @@ fn engine<'a>(host: &'a Host, look: &'a Look) -> Option<&'a DockerFacts> {
 }
 
 /// What is wrong with a host, the worst first.
-fn problems(host: &Host, look: &Look, replicas: &[Replica], online: bool) -> Vec<String> {
+fn problems(host: &Host, look: &Look, replicas: &[Replica]) -> Vec<String> {
     let mut problems = look.alerts.clone();
-    if !online {
+    if look.connected_at.is_none() {
         problems.push("it is not connected: its containers run on as they were".to_owned());
     }
     if engine(host, look).is_none() {

@@ -53,6 +53,7 @@ pub(super) fn service(
         release: current.map(|it| it.number),
         wanted: wanted.count,
         ready,
+        waits_for: context.services.waits_for(&service.id).filter(|_| ready < wanted.count),
         ports: shown.map(|it| it.spec.ports.iter().map(words::port).collect()).unwrap_or_default(),
         volumes: shown.iter().flat_map(|it| it.spec.volumes()).map(str::to_owned).collect(),
         replicas,

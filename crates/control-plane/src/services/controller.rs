@@ -89,6 +89,7 @@ impl Services {
         }
         let services: Vec<_> = world.services.iter().map(|service| service.id.clone()).collect();
         self.remember_waits(&services, step.waits);
+        self.remember_unplaced(id, step.unplaced);
         if step.changes.is_empty() {
             let until = step.look_at.map(|at| until(now, at));
             // That a host is gone is nothing that anybody says.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use host_proto::desired::RegistryAuth;
-use host_proto::id::{FileId, HostId};
+use host_proto::id::{FileId, HostId, ReplicaId};
 use host_proto::{DesiredState, Secret};
-use model::hosting::{FileKind, ProjectWorld, RegistryCredential};
+use model::hosting::{FileKind, Phase, ProjectWorld, RegistryCredential};
 use scheduler::{FileContent, HostWorld, desired_state};
 use sha2::{Digest, Sha256};
 use store::{HostRows, SealedSecret, StoreError};
@@ -16,14 +16,19 @@ use super::{Services, files};
 
 impl Services {
     /// The desired state of a host; its generation is the caller's to set, and its hashes the session's, which compares by
-    /// them. `None`: there is no such host.
-    pub(crate) async fn desired(&self, id: &HostId) -> Result<Option<DesiredState>, StoreError> {
+    /// them. With it the replicas that are to go and that it therefore does not name. `None`: there is no such host.
+    pub(crate) async fn desired(
+        &self,
+        id: &HostId,
+    ) -> Result<Option<(DesiredState, Vec<ReplicaId>)>, StoreError> {
         let Some(HostRows { host, projects, registries }) = self.store.host_rows(id.clone()).await? else {
             return Ok(None);
         };
         let files = self.contents(id, &projects).await?;
         let registries = self.credentials(registries);
-        Ok(Some(desired_state(&HostWorld {
+        let here = projects.iter().flat_map(|it| &it.replicas).filter(|it| it.host_id == *id);
+        let leaves = here.filter(|it| it.phase == Phase::Removing).map(|it| it.id.clone()).collect();
+        let state = desired_state(&HostWorld {
             host: &host,
             epoch: self.epoch_of(&host),
             generation: host.generation,
@@ -31,7 +36,8 @@ impl Services {
             files: &files,
             registries: &registries,
             unknown: self.live.unknown(id),
-        })))
+        });
+        Ok(Some((state, leaves)))
     }
 
     /// The contents of the files that replicas on a host see.

@@ -60,12 +60,12 @@ impl<'a> Api<'a> {
     }
 
     /// Ends a host's connection, until the server has noticed.
-    async fn gone(&self, name: &str, host: Living) {
+    pub(crate) async fn gone(&self, name: &str, host: Living) {
         host.task.abort();
         testkit::until_async("the end", async || self.host(name).await.address.is_none()).await;
     }
 
-    async fn host(&self, name: &str) -> Host {
+    pub(crate) async fn host(&self, name: &str) -> Host {
         let (status, body) = self.call("GET", &format!("/hosts/{name}"), None).await;
         assert_eq!(status, StatusCode::OK, "{body}");
         serde_json::from_value(body).unwrap()
@@ -76,7 +76,7 @@ impl<'a> Api<'a> {
         self.call("POST", "/projects/shop/deployments", Some(body)).await
     }
 
-    async fn service(&self, name: &str) -> Service {
+    pub(crate) async fn service(&self, name: &str) -> Service {
         let (status, body) = self.call("GET", &format!("/services/shop/{name}"), None).await;
         assert_eq!(status, StatusCode::OK, "{body}");
         serde_json::from_value(body).unwrap()

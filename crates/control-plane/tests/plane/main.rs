@@ -22,6 +22,7 @@ mod inventory;
 mod labels;
 mod limits;
 mod login;
+mod lost_hosts;
 mod metrics;
 mod persistence;
 mod proxies;

@@ -139,7 +139,8 @@ impl Look<'_> {
             is_here && !self.is_current(it) && (goes || replaced(it))
         };
         let comes = |it: &&Replica| it.is_coming() && self.is_current(it) && self.has_older(it, replicas);
-        let mut busy = replicas.iter().copied().any(|it| comes(&it) || leaves(&it));
+        let awaited = replicas.iter().copied().find(|it| comes(it) || leaves(it));
+        let mut busy = awaited.is_some();
         for number in 1..=self.wanted.count {
             let here: Vec<&Replica> = replicas.iter().copied().filter(|it| it.number == number).collect();
             let (new, old): (Vec<&Replica>, Vec<&Replica>) =
@@ -176,6 +177,9 @@ impl Look<'_> {
                         }
                         Order::StopFirst => self.add(step, failed, number, release, Phase::Preparing),
                     }
+                } else if let Some(other) = awaited {
+                    let what = if other.is_coming() { "ready" } else { "gone from its host" };
+                    step.wait(self.service, format!("replica {} to be {what}", other.number));
                 }
             }
         }

@@ -263,6 +263,7 @@ fn planned_service(
     let under_way =
         world.deployment.as_ref().is_some_and(|it| it.items.iter().any(|item| item.service_id == service.id));
     let change = if change == Change::Unchanged && under_way { Change::Scaled } else { change };
+    let (change, changes) = lacking(world, &service, &release, (change, changes));
     let kept = current.filter(|_| matches!(change, Change::Unchanged)).cloned();
     Ok(Planned {
         service,
@@ -296,6 +297,22 @@ pub(super) fn compared(current: &Release, next: &Release, force: bool) -> (Chang
         Change::Unchanged
     };
     (change, changes)
+}
+
+/// What would change nothing brings a service that has fewer replicas than it should as many as that, or says why not.
+pub(super) fn lacking(
+    world: &ProjectWorld,
+    service: &Service,
+    next: &Release,
+    (change, mut changes): (Change, Vec<String>),
+) -> (Change, Vec<String>) {
+    let (has, wanted) =
+        (world.replicas_of(&service.id).filter(|it| it.stays()).count(), next.spec.scale.count());
+    if change != Change::Unchanged || has >= wanted as usize {
+        return (change, changes);
+    }
+    changes.push(format!("{has} of {wanted} replicas are there"));
+    (Change::Scaled, changes)
 }
 
 fn going(world: &ProjectWorld, service: &Service) -> Planned {

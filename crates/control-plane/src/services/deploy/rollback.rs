@@ -4,7 +4,7 @@ use model::hosting::{Deployment, DeploymentState, Project, ProjectWorld, Release
 use model::service::{MAX_REPLICAS, Scale, ServiceSpec};
 use store::{AuditEntry, Expected, ProjectWrite, StoreError};
 
-use super::outline::compared;
+use super::outline::{compared, lacking};
 use super::{Change, DeployError, Outline, Planned, Services, new_release};
 use crate::clock;
 
@@ -12,7 +12,7 @@ use crate::clock;
 const TRIES: u32 = 10;
 
 impl Services {
-    /// What going to an older release would do; if none is named, the last one before the current one that worked.
+    /// What going to an older release would do; if none is named, the last one before the current one that served somebody.
     pub(crate) async fn plan_rollback(
         &self,
         project: &str,
@@ -27,7 +27,9 @@ impl Services {
             (None, current) => {
                 let good = self.store.good_releases(service.id.clone()).await?;
                 let before = current.map_or(u32::MAX, |current| current.number);
-                releases.into_iter().find(|it| it.number < before && good.contains(&it.id))
+                // One without replicas served nobody.
+                let served = |it: &Release| good.contains(&it.id) && it.spec.scale.count() > 0;
+                releases.into_iter().find(|it| it.number < before && served(it))
             }
         };
         let target = target.ok_or_else(|| {
@@ -75,7 +77,7 @@ impl Services {
         let spec = ServiceSpec { scale, ..current.spec.clone() };
         let mut release = new_release(&service.id, spec, current.files.clone(), clock::now())?;
         release.container_hash.clone_from(&current.container_hash);
-        let change = compared(current, &release, false);
+        let change = lacking(&world, &service, &release, compared(current, &release, false));
         let planned = planned(&world, &service, Some(release), true, change);
         self.outlined(world, vec![planned]).await
     }

@@ -82,11 +82,11 @@ fn state(host: &Host) -> String {
     [Some(host.state.as_str()), cordoned, adopting].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Of a host that is online it is known that it answers.
+/// Of a host that is connected it is known that it answers. One that was a moment ago is online still.
 fn last_seen(host: &Host) -> String {
-    match host.state.as_str() {
-        "online" => "now".to_owned(),
-        _ => or_dash(host.last_seen.as_deref()),
+    match host.address {
+        Some(_) => "now".to_owned(),
+        None => or_dash(host.last_seen.as_deref()),
     }
 }
 

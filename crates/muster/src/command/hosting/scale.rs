@@ -115,7 +115,8 @@ fn never(releases: &[Release], target: &Release) -> String {
 }
 
 fn told(release: &Release) -> String {
-    format!("release {} ({}, {})", release.number, safe(&release.image), release.created_at)
+    let (image, replicas) = (safe(&release.image), replicas(release.replicas));
+    format!("release {} ({image}, {replicas}, {})", release.number, release.created_at)
 }
 
 pub(super) async fn rm(args: &ServicesRm, global: &Global) -> Result<(), Failure> {

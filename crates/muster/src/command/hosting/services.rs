@@ -69,6 +69,7 @@ fn details(service: &Service) -> String {
         ("service", full_name(service)),
         ("id", service.id.clone()),
         ("state", format!("{}, {} of {} replicas ready", service.state, service.ready, service.wanted)),
+        ("waits for", or_dash(service.waits_for.as_deref())),
         ("release", service.release.map_or_else(|| "-".to_owned(), |number| number.to_string())),
         ("image", safe(&service.image)),
         ("ports", or_dash(Some(&service.ports.join(", ")))),

@@ -1,0 +1,121 @@
+//! Hosts that lose what they ran, or are lost themselves: what is left of it in the server goes, and what has no place gets
+//! one as soon as there is one.
+
+use reqwest::StatusCode;
+use serde_json::json;
+
+use crate::hosts::Api;
+use crate::world::World;
+
+fn web(version: u32, replicas: u32) -> String {
+    format!("services: {{web: {{image: 'web:{version}', deploy: {{replicas: {replicas}}}}}}}\n")
+}
+
+async fn deployed(api: &Api<'_>, compose: &str) {
+    let (status, body) = api.deploy(compose).await;
+    assert_eq!(status, StatusCode::CREATED, "{body}");
+    let done = api.outcome(&body["id"]).await;
+    assert_eq!(done.state, "done", "{done:?}");
+}
+
+/// A host that lost a container cannot say that it removed it. It is gone all the same when the host has applied a state
+/// without it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_its_host_does_not_have_is_gone_when_it_has_applied_a_state_without_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let (_, _, host) = api.live_host("h1").await;
+    deployed(&api, &web(1, 2)).await;
+    host.seen.lock().unwrap().forgetful = true;
+    deployed(&api, &web(1, 1)).await;
+    testkit::until_async("one replica", async || api.service("web").await.replicas.len() == 1).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_lost_its_host_gets_another_when_there_is_one_and_says_so_until_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let (_, _, _host) = api.live_host("h1").await;
+    deployed(&api, &web(1, 2)).await;
+    let (status, body) = api.call("DELETE", "/hosts/h1?force=true", None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT, "{body}");
+    testkit::until_async("its reason", async || {
+        let service = api.service("web").await;
+        service.ready == 0 && service.waits_for.is_some_and(|it| it.contains("there is no host yet"))
+    })
+    .await;
+    // Neither the same files nor the same number is nothing to do now.
+    let scale = json!({ "replicas": 2 });
+    for (status, refused) in
+        [api.deploy(&web(1, 2)).await, api.call("POST", "/services/shop/web/scale", Some(scale)).await]
+    {
+        assert_eq!(status, StatusCode::CONFLICT, "{refused}");
+        assert!(refused["detail"].as_str().unwrap().contains("there is no host yet"), "{refused}");
+    }
+
+    let (_, _, _host) = api.live_host("h2").await;
+    testkit::until_async("its replicas", async || api.service("web").await.ready == 2).await;
+    assert_eq!(api.service("web").await.waits_for, None);
+
+    // The next one is closed when the host is lost, and opened afterwards.
+    let (_, _, _host) = api.live_host("h3").await;
+    api.call("PATCH", "/hosts/h3", Some(json!({ "mode": "cordoned" }))).await;
+    let (status, body) = api.call("DELETE", "/hosts/h2?force=true", None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT, "{body}");
+    testkit::until_async("its reason", async || {
+        let waits = api.service("web").await.waits_for;
+        waits.is_some_and(|it| it.contains("h3 is cordoned"))
+    })
+    .await;
+    api.call("PATCH", "/hosts/h3", Some(json!({ "mode": "normal" }))).await;
+    testkit::until_async("its replicas", async || api.service("web").await.ready == 2).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_without_replicas_is_none_to_go_back_to_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let (_, _, _host) = api.live_host("h1").await;
+    deployed(&api, &web(1, 1)).await;
+    deployed(&api, &web(1, 0)).await;
+    deployed(&api, &web(2, 1)).await;
+    let (_, releases) = api.call("GET", "/services/shop/web/releases", None).await;
+    let served: Vec<_> =
+        releases["items"].as_array().unwrap().iter().map(|it| it["served"].clone()).collect();
+    assert_eq!(served, [true, false, true], "{releases}");
+    let (status, body) = api.call("POST", "/services/shop/web/rollback", Some(json!({}))).await;
+    assert_eq!(status, StatusCode::CREATED, "{body}");
+    assert_eq!(api.outcome(&body["id"]).await.state, "done");
+    let service = api.service("web").await;
+    assert_eq!((service.image.as_str(), service.wanted, service.ready), ("web:1", 1, 1));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_is_not_connected_says_so_at_once_and_when_it_was_also_after_a_restart_of_the_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let password = world.first.admin_password.clone();
+    let api = Api::of(&world).await;
+    let (_, _, gone) = api.live_host("h1").await;
+    let (_, _, _host) = api.live_host("h2").await;
+    deployed(&api, &web(1, 2)).await;
+    api.gone("h1", gone).await;
+    let host = api.host("h1").await;
+    assert_eq!(host.state, "online", "it may be back in a moment");
+    assert!(host.problems.iter().any(|it| it.contains("it is not connected")), "{:?}", host.problems);
+    let before = (host.last_seen, api.host("h2").await.last_seen);
+    drop(api);
+    world.stop().await;
+    let mut world = World::start(dir.path()).await;
+    world.first.admin_password = password;
+    let api = Api::of(&world).await;
+    let after = (api.host("h1").await.last_seen, api.host("h2").await.last_seen);
+    assert!(after.0 == before.0 && after.1 >= before.1, "{after:?}, before {before:?}");
+    world.stop().await;
+}
