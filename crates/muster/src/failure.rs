@@ -155,9 +155,7 @@ impl From<ClientError> for Failure {
                 _ => failure,
             },
             ClientError::Credential { advice, .. } => failure.hint(advice),
-            ClientError::Unreachable { .. } => {
-                failure.hint("Is the server running there? Set another URL with --url.")
-            }
+            ClientError::Unreachable { url, reason } => failure.hint(unreachable(url, reason)),
             ClientError::Untrusted { .. } => failure
                 .hint("Run: muster login <url> --fingerprint <the fingerprint that the server printed>"),
             ClientError::Unexpected { .. } => failure.hint(
@@ -166,6 +164,18 @@ impl From<ClientError> for Failure {
             ClientError::Url(_) => failure,
         }
     }
+}
+
+/// What to do about a server that cannot be reached. With the wrong scheme each side hears what is not its protocol, and the
+/// libraries have no other way to say so than these words.
+fn unreachable(url: &str, reason: &str) -> &'static str {
+    if url.starts_with("http://") && reason.contains("invalid HTTP version") {
+        return "That port does not speak plain HTTP: if it speaks TLS, the URL begins with https://";
+    }
+    if url.starts_with("https://") && reason.contains("InvalidContentType") {
+        return "That port does not speak TLS: the URL begins with http://";
+    }
+    "Is the server running there? Set another URL with --url."
 }
 
 #[cfg(test)]

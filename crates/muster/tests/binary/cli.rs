@@ -201,5 +201,13 @@ fn a_login_at_the_wrong_scheme_or_port_says_so_before_anybody_is_asked_to_trust_
     let opamp = bad(&place, &["login", &format!("https://{}", server.opamp()), "--password-stdin"], 1);
     assert!(opamp.contains("there is nothing here; OpAMP is at /v1/opamp"), "{opamp}");
     assert!(opamp.contains("URL is that of the console") && !opamp.contains("fingerprint"), "{opamp}");
+    let both = bad(&place, &["login", &format!("http://{}", server.opamp()), "--password-stdin"], 1);
+    assert!(both.contains("the URL begins with https://"), "{both}");
+    server.stop();
+
+    let place = Place::new();
+    let server = place.server(&["--insecure-http"]);
+    let secure = bad(&place, &["login", &format!("https://{}", server.console()), "--password-stdin"], 1);
+    assert!(secure.contains("the URL begins with http://"), "{secure}");
     server.stop();
 }
