@@ -14,7 +14,7 @@ test('a host tells its state, what is wrong, and its room', () => {
 });
 
 test('the load of a host that is away is not shown as if it were now', () => {
-  const { queryByText, getByText } = render(HostTable, { hosts: [host({ state: 'offline', since: null, last_seen: null, replicas: 0 })] });
+  const { queryByText, getByText } = render(HostTable, { hosts: [host({ state: 'offline', since: null, last_seen: null, address: null, replicas: 0 })] });
   expect(queryByText('75 %')).toBeNull();
   for (const word of ['offline', 'never', 'none']) getByText(word);
 });
