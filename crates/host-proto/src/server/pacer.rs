@@ -1,5 +1,6 @@
 //! When a desired state is computed and whether it is sent (R26): at once when the last one is 200 milliseconds old,
-//! else when it is; the first of a connection always, later ones only when they say something new.
+//! else when it is; the first of a connection always, later ones only when they say something new. One that was computed
+//! and not sent holds the next up for a moment only.
 
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use crate::moment::Moment;
 
 /// Changes within this time of the last plan go into the next one.
 const COALESCE: Duration = Duration::from_millis(200);
+/// The same when nothing came of that plan: it cost the host nothing, and the server little.
+const COALESCE_QUIET: Duration = Duration::from_millis(20);
 /// A first state that could not be computed is asked for again after this.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -24,6 +27,8 @@ pub(super) struct Pacer {
     wanted_at: Option<Moment>,
     planning: bool,
     planned_at: Option<Moment>,
+    /// Nothing came of the last plan.
+    quiet: bool,
     sent: Option<Sent>,
 }
 
@@ -51,12 +56,14 @@ impl Pacer {
             wanted_at: Some(now),
             planning: false,
             planned_at: None,
+            quiet: false,
             sent: None,
         }
     }
 
     pub(super) fn changed(&mut self, now: Moment) {
-        let at = self.planned_at.map_or(now, |planned| now.max(planned + COALESCE));
+        let pause = if self.quiet { COALESCE_QUIET } else { COALESCE };
+        let at = self.planned_at.map_or(now, |planned| now.max(planned + pause));
         self.wanted_at = Some(self.wanted_at.map_or(at, |wanted| wanted.min(at)));
     }
 
@@ -70,6 +77,7 @@ impl Pacer {
         self.wanted_at = None;
         self.planning = true;
         self.planned_at = Some(now);
+        self.quiet = false;
         let same_epoch = self.applied.as_ref().filter(|applied| applied.epoch == self.last.epoch);
         let above = self.last.generation.max(same_epoch.map_or(0, |applied| applied.generation));
         let first = self.sent.is_none();
@@ -81,9 +89,17 @@ impl Pacer {
     /// Nothing came of the plan.
     pub(super) fn nothing(&mut self, now: Moment) {
         self.planning = false;
+        self.came_to_nothing();
         if self.sent.is_none() {
             self.wanted_at = Some(now + RETRY_AFTER);
         }
+    }
+
+    /// What changed meanwhile need not wait for long.
+    fn came_to_nothing(&mut self) {
+        self.quiet = true;
+        let soon = self.planned_at.map(|planned| planned + COALESCE_QUIET);
+        self.wanted_at = self.wanted_at.zip(soon).map(|(wanted, soon)| wanted.min(soon));
     }
 
     /// Judges the state that came of the plan, and notes it as sent when it is to be. Sets `adopt` where it must
@@ -100,6 +116,7 @@ impl Pacer {
         state.adopt |= adopts;
         let digest = state.seal();
         if self.sent.as_ref().is_some_and(|sent| sent.digest == digest) {
+            self.came_to_nothing();
             return Fate::Skip;
         }
         self.last = mark;

@@ -127,6 +127,20 @@ fn changes_are_sent_at_once_and_then_at_most_every_200_milliseconds() {
 }
 
 #[test]
+fn what_came_to_nothing_holds_the_next_change_up_for_a_moment_only() {
+    let mut world = World::connected();
+    world.run_for(SECOND);
+    let before = world.hosts[0].applied.len();
+    let now = world.now;
+    world.control.tell(now);
+    world.run_for(Duration::from_millis(5));
+    let now = world.now;
+    world.control.change(now);
+    world.run_for(Duration::from_millis(40));
+    assert_eq!(world.hosts[0].applied.len(), before + 1, "it waits as after one that was sent");
+}
+
+#[test]
 fn a_state_that_says_nothing_new_is_not_sent_and_not_numbered() {
     let mut world = World::connected();
     let (sent, mark) = (world.hosts[0].applied.len(), world.control.store.mark.clone());
