@@ -17,8 +17,9 @@ use super::{Engine, labels};
 const DEBOUNCE: Duration = Duration::from_millis(150);
 /// However many there are, a hint waits no longer.
 const DEBOUNCE_MOST: Duration = Duration::from_secs(1);
-/// A stream that said nothing for this long is opened anew, unless another time is said.
-pub const SILENCE: Duration = Duration::from_secs(300);
+/// A stream that said nothing for this long is opened anew, unless another time is said. What one that died unnoticed would
+/// have told is found by the list of every pass.
+pub const SILENCE: Duration = Duration::from_secs(1800);
 /// The new one begins so long before, as the engine counts in seconds.
 const OVERLAP: Duration = Duration::from_secs(2);
 /// Pause before a stream that ended is opened again.
