@@ -138,7 +138,12 @@ async fn until_gone(
         match client.remove_project(name, volumes).await {
             Err(error) if error.status() == Some(404) => return Ok(Vec::new()),
             Err(error) => return Err(error.into()),
-            Ok(Some(deployment)) => until_over(client, deployment, until).await?.1?,
+            Ok(Some(deployment)) => {
+                let (_, end) = until_over(client, deployment, until).await?;
+                let next =
+                    "Its services go on stopping; run the command again to see to the end of the project.";
+                end.map_err(|failure| if Instant::now() >= until { failure.hint(next) } else { failure })?;
+            }
             Ok(None) => match client.project(name).await {
                 Err(error) if error.status() == Some(404) => return Ok(Vec::new()),
                 Err(error) => return Err(error.into()),
