@@ -222,7 +222,8 @@ impl Connection {
         }
     }
 
-    /// Does what the session wants; an error ends the connection.
+    /// Does what the session wants; an error ends the connection. What happens seldom gets its memory when it does: every
+    /// connection holds what the largest of its futures needs.
     async fn carry_out(&mut self) -> Result<(), End> {
         while let Some(output) = self.session.poll_output() {
             match output {
@@ -236,20 +237,20 @@ impl Connection {
                     self.socket.close(code.number(), &reason).await;
                     return Err(End);
                 }
-                Output::Hello(hello) => self.on_hello(*hello).await,
+                Output::Hello(hello) => Box::pin(self.on_hello(*hello)).await,
                 Output::StoreIsBehind { applied } => {
                     self.services.alert(
                         &self.id,
                         format!("it has applied generation {applied}, which this server never made"),
                     );
-                    if let Err(error) = self.services.begin_epoch(&self.id).await {
+                    if let Err(error) = Box::pin(self.services.begin_epoch(&self.id)).await {
                         self.failed(&error);
                     }
                 }
-                Output::Plan(plan) => self.plan(plan).await,
-                Output::Message(frame) => self.on_message(*frame).await,
-                Output::RotateToken => self.rotate().await,
-                Output::TokenRotated => self.rotated().await,
+                Output::Plan(plan) => Box::pin(self.plan(plan)).await,
+                Output::Message(frame) => Box::pin(self.on_message(*frame)).await,
+                Output::RotateToken => Box::pin(self.rotate()).await,
+                Output::TokenRotated => Box::pin(self.rotated()).await,
                 Output::TokenNotRotated { error } => {
                     self.services.alert(&self.id, format!("its token could not be replaced: {error}"));
                 }

@@ -115,7 +115,7 @@ impl Socket {
             Err(WebSocketError::ConnectionClosed | WebSocketError::IoError(_)) => Answer::End,
             Err(error) => {
                 tracing::debug!(%error, "the WebSocket of a host ended");
-                self.linger().await;
+                Box::pin(self.linger()).await;
                 Answer::End
             }
         }
