@@ -4,7 +4,6 @@ mod admit;
 mod socket;
 
 use std::net::IpAddr;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -29,8 +28,6 @@ pub(crate) use socket::{Answer, Socket, accept};
 const SPREAD: Duration = Duration::from_secs(30);
 /// When the database fails, the state is worked out again after so long.
 const RETRY: Duration = Duration::from_secs(2);
-/// Generations that are taken at a time.
-const NUMBERS: u32 = 16;
 
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
@@ -68,7 +65,6 @@ pub(crate) async fn serve(
         asked: Vec::new(),
         retry: None,
         offered: None,
-        numbers: None,
     };
     connection.run(stopping).await;
     let silent_since = connection.silent_since;
@@ -117,8 +113,6 @@ struct Connection {
     retry: Option<Instant>,
     /// The token that is on its way to the host.
     offered: Option<TokenHash>,
-    /// Generations of an epoch that are this connection's to give.
-    numbers: Option<(String, Range<u64>)>,
 }
 
 enum Event {
@@ -294,23 +288,9 @@ impl Connection {
         if !plan.first && !self.session.is_news(&state) {
             return Ok(None);
         }
-        state.generation = self.number(&state.epoch, plan.above).await?;
+        state.generation = self.services.store.raise_generation(self.id.clone(), plan.above).await?;
         self.services.live.sends(&self.id, &state, leaves);
         Ok(Some(state))
-    }
-
-    /// The number of the next state. Some are taken at once: a number costs a write that others wait for.
-    async fn number(&mut self, epoch: &str, above: u64) -> Result<u64, StoreError> {
-        let good = |(of, numbers): &mut (String, Range<u64>)| {
-            numbers.next().filter(|next| of == epoch && *next > above)
-        };
-        if let Some(number) = self.numbers.as_mut().and_then(good) {
-            return Ok(number);
-        }
-        let mut numbers = self.services.store.raise_generation(self.id.clone(), above, NUMBERS).await?;
-        let first = numbers.next().unwrap_or_default();
-        self.numbers = Some((epoch.to_owned(), numbers));
-        Ok(first)
     }
 
     async fn on_message(&mut self, frame: Frame<ToServer>) {

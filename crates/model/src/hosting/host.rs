@@ -39,7 +39,7 @@ pub struct Host {
     /// The history that its generations count in, when that is not the database's: once it had applied a state that the
     /// database never numbered (R26, R31).
     pub epoch: Option<String>,
-    /// No state of its history has a higher generation yet.
+    /// The highest generation that was sent to it, or that it said it had.
     pub generation: u64,
     /// When it joined.
     pub joined_at: UnixMillis,

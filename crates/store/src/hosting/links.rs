@@ -1,7 +1,5 @@
 //! Tokens and sessions of hosts: who may connect as which host, and what was agreed on last.
 
-use std::ops::Range;
-
 use host_proto::id::HostId;
 use host_proto::message::{DockerFacts, Facts};
 use host_proto::server::Ratchet;
@@ -155,25 +153,18 @@ impl Store {
         .await
     }
 
-    /// The next states of a host have these generations, so many: higher than every one before, and than what the host has
-    /// (CONNECT-4). Durable before the first of them is sent. They are this caller's; those that it does not use are never
-    /// used.
-    pub async fn raise_generation(
-        &self,
-        id: HostId,
-        above: u64,
-        count: u32,
-    ) -> Result<Range<u64>, StoreError> {
+    /// The next state of a host has this generation: higher than every one before, and than what the host has
+    /// (CONNECT-4). Durable before the state is sent.
+    pub async fn raise_generation(&self, id: HostId, above: u64) -> Result<u64, StoreError> {
         self.write(Durability::Durable, 1, move |db| {
             let sql =
-                "UPDATE host SET generation = max(generation, ?2) + ?3 WHERE id = ?1 RETURNING generation";
-            let last = db
+                "UPDATE host SET generation = max(generation, ?2) + 1 WHERE id = ?1 RETURNING generation";
+            let next = db
                 .conn
                 .prepare_cached(sql)?
-                .query_row((id.as_str(), signed(above), count), |row| row.get::<_, i64>(0))
+                .query_row((id.as_str(), signed(above)), |row| row.get::<_, i64>(0))
                 .optional()?;
-            let end = last.map(crate::value::unsigned).ok_or(StoreError::Missing("host"))? + 1;
-            Ok(end - u64::from(count)..end)
+            next.map(crate::value::unsigned).ok_or(StoreError::Missing("host"))
         })
         .await
     }
