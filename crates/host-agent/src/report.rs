@@ -116,7 +116,11 @@ fn applied(pass: Pass<'_>) -> StateApplied {
 fn error_of(section: Section, pass: &Pass<'_>) -> Option<String> {
     let later = "this version of the agent cannot";
     match section {
-        Section::Networks | Section::Volumes | Section::Replicas => pass.engine_error.clone(),
+        Section::Networks => pass.engine_error.clone(),
+        // Without the firewall nothing of them was begun (R34).
+        Section::Volumes | Section::Replicas => {
+            pass.engine_error.clone().or_else(|| pass.firewall_error.clone())
+        }
         Section::Firewall => pass.firewall_error.clone(),
         Section::Peers => (!pass.state.peers.is_empty()).then(|| later.to_owned()),
         Section::Certificates => (!pass.state.certificates.is_empty()).then(|| later.to_owned()),
@@ -202,6 +206,11 @@ mod tests {
         assert_eq!(reporter.applied(Pass { items: vec![again], ..pass(&state) }), None);
         let engine = Pass { engine_error: Some("no answer".to_owned()), ..pass(&state) };
         assert_eq!(reporter.applied(engine).unwrap().result, Outcome::Failed);
+        let open = Pass { firewall_error: Some("nft: no such file".to_owned()), ..pass(&state) };
+        let sections = reporter.applied(open).unwrap().sections;
+        for section in [Section::Firewall, Section::Volumes, Section::Replicas] {
+            assert!(sections[&section].error.is_some(), "{section:?}: nothing of it was begun");
+        }
         let budget = Pass { refused_removals: true, ..pass(&state) };
         let refused = reporter.applied(budget).unwrap();
         assert_eq!(

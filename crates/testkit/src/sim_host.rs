@@ -105,8 +105,6 @@ pub struct Seen {
     pub fates: BTreeMap<String, Fate>,
     /// Items that cannot be applied.
     pub items: Vec<ItemResult>,
-    /// It does not say what it removed, as one that lost it in a crash.
-    pub forgetful: bool,
     /// Blocks that networks of others have: it makes no network with one of them.
     pub taken: Vec<TakenBlock>,
     /// Whether it says which those are.
@@ -162,6 +160,8 @@ pub struct Opening {
     pub blocks: Vec<TakenBlock>,
     /// What it is; what [`Machine::facts`] says when absent.
     pub facts: Option<Facts>,
+    /// Its engine does not answer yet: it does not know what it has.
+    pub blind: bool,
 }
 
 impl SimHost {
@@ -289,11 +289,7 @@ impl SimHost {
             replicas.insert(spec.replica_id.to_string(), report);
         }
         let gone = seen.replicas.values().filter(|it| !replicas.contains_key(it.replica_id.as_str()));
-        let removed = if state.adopt || seen.forgetful {
-            Vec::new()
-        } else {
-            gone.map(|it| it.replica_id.clone()).collect()
-        };
+        let removed = if state.adopt { Vec::new() } else { gone.map(|it| it.replica_id.clone()).collect() };
         let items: Vec<ItemResult> = seen.items.iter().cloned().chain(refused).collect();
         let applied = StateApplied {
             epoch: state.epoch.clone(),
@@ -337,7 +333,7 @@ fn a_line(replica_id: &ReplicaId) -> LogLine {
 }
 
 fn hello(machine: &Machine, opening: Opening) -> Hello {
-    let Opening { session_secret, applied, replicas, blocks, facts } = opening;
+    let Opening { session_secret, applied, replicas, blocks, facts, blind } = opening;
     let (epoch, generation) = applied.map_or((None, 0), |(epoch, generation)| (Some(epoch), generation));
     Hello {
         protocol: ProtocolVersion::CURRENT,
@@ -358,7 +354,7 @@ fn hello(machine: &Machine, opening: Opening) -> Hello {
         from_cache: false,
         cache_age_ms: None,
         replicas,
-        replicas_known: true,
+        replicas_known: !blind,
         foreign: Foreign { blocks, ..Foreign::default() },
     }
 }

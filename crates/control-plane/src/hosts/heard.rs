@@ -11,6 +11,7 @@ use model::hosting::Phase;
 use scheduler::Taken;
 use store::{LinesAllowed, Reported, StoreError};
 
+use super::Known;
 use crate::clock;
 use crate::services::Services;
 
@@ -151,15 +152,20 @@ impl Services {
         Ok(())
     }
 
-    /// Replicas that a state leaves out are gone when the host applied that state, held nothing back and says nothing of
-    /// them: also those that it never had, or lost in a crash, and so cannot say are removed.
+    /// Replicas that a state leaves out are gone when the host applied that state, held nothing back and said nothing of
+    /// them since it connected: those that it never had, or lost in a crash, and so cannot say are removed. Of one that it
+    /// said is made it has to say that it is gone.
     async fn heard_left(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
         let section = applied.sections.get(&Section::Replicas);
         let whole = applied.refused_reason.is_none() && section.is_some_and(|it| it.error.is_none());
         let knows = matches!(applied.result, Outcome::Applied | Outcome::Partial);
-        let gone = self.live.with(id, |entry| match entry.known.asked.is_answered_by(applied) {
-            true if whole && knows => std::mem::take(&mut entry.known.asked.leaves),
-            _ => Vec::new(),
+        let gone = self.live.with(id, |entry| {
+            let Known { asked, reports, .. } = &entry.known;
+            let made = |it: &&ReplicaId| reports.get(*it).is_some_and(|report| report.container_id.is_some());
+            match asked.is_answered_by(applied) && whole && knows {
+                true => asked.leaves.iter().filter(|it| !made(it)).cloned().collect::<Vec<_>>(),
+                false => Vec::new(),
+            }
         });
         let still = |replica: &ReplicaId| {
             applied.items.iter().any(|it| it.section == Section::Replicas && it.id == replica.as_str())

@@ -4,7 +4,9 @@
 use reqwest::StatusCode;
 use serde_json::json;
 
-use crate::hosts::Api;
+use testkit::Opening;
+
+use crate::hosts::{Api, opened};
 use crate::world::World;
 
 fn web(version: u32, replicas: u32) -> String {
@@ -25,11 +27,35 @@ async fn a_replica_that_its_host_does_not_have_is_gone_when_it_has_applied_a_sta
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let (_, _, host) = api.live_host("h1").await;
+    let (machine, answer, host) = api.live_host("h1").await;
     deployed(&api, &web(1, 2)).await;
-    host.seen.lock().unwrap().forgetful = true;
-    deployed(&api, &web(1, 1)).await;
+    let last = host.seen.lock().unwrap().last().clone();
+    api.gone("h1", host).await;
+    // Nobody there can say that the second one was removed; it is not there when the host is back.
+    let (_, begun) = api.deploy(&web(1, 1)).await;
+    let is_removing = async || api.service("web").await.replicas.iter().any(|it| it.phase == "removing");
+    testkit::until_async("the second one to go", is_removing).await;
+    let applied = Some((last.epoch, last.generation));
+    let _host =
+        opened(&world, &answer, &machine, Opening { applied, blind: true, ..Opening::default() }).await;
+    assert_eq!(api.outcome(&begun["id"]).await.state, "done");
     testkit::until_async("one replica", async || api.service("web").await.replicas.len() == 1).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r26_a_host_of_a_history_that_the_database_does_not_know_adopts_until_an_operator_decides() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let (machine, answer, host) = api.live_host("h1").await;
+    assert!(!api.host("h1").await.adopting);
+    api.gone("h1", host).await;
+    let applied = Some(("another".to_owned(), 3));
+    let host = opened(&world, &answer, &machine, Opening { applied, ..Opening::default() }).await;
+    deployed(&api, &web(1, 1)).await;
+    assert!(api.host("h1").await.adopting);
+    assert!(host.seen.lock().unwrap().states.iter().all(|state| state.adopt && state.epoch != "another"));
     world.stop().await;
 }
 

@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use host_proto::generation::Mark;
-use host_proto::id::SessionId;
+use host_proto::id::{HostId, SessionId};
 use host_proto::message::Hello;
 use host_proto::secret::Secret;
 use host_proto::server::{Alert, Input, Known, Newcomer, Ratchet, Refusal, Verdict, Welcome};
+use model::hosting::Host;
 use store::{HostSession, StoreError};
 use tokio::sync::oneshot;
 
 use super::super::Errand;
 use super::Connection;
 use crate::clock;
+use crate::services::Services;
 use crate::services::allocate::{random, unsigned};
 
 /// What a host is told that is none any more.
@@ -133,7 +135,7 @@ impl Connection {
         self.errands = Some(services.live.begin(&self.id, self.start(at, hello.facts.docker.clone())));
         services.heard_hello(&self.id, hello).await?;
         let age = at.0.saturating_sub(self.arrival.link.token_created_at.0);
-        let host = services.store.host(self.id.as_str()).await?.ok_or(StoreError::Missing("host"))?;
+        let host = host_of(&services, &self.id, hello).await?;
         let welcome = Welcome {
             session_id: SessionId::generate(unsigned(at), random()?),
             session_secret: secret,
@@ -156,6 +158,18 @@ impl Connection {
         services.hub.hosts_changed([self.id.to_string()]);
         Ok(())
     }
+}
+
+/// The host as it is stored. One that has applied a state of a history that this database does not know of adopts from now
+/// on: the database is an older one, and has forgotten that history (R26).
+async fn host_of(services: &Services, id: &HostId, hello: &Hello) -> Result<Host, StoreError> {
+    let host = services.store.host(id.as_str()).await?.ok_or(StoreError::Missing("host"))?;
+    let known = hello.applied().is_none_or(|applied| applied.epoch == services.epoch_of(&host));
+    if known || host.adopting {
+        return Ok(host);
+    }
+    services.begin_epoch(id).await?;
+    services.store.host(id.as_str()).await?.ok_or(StoreError::Missing("host"))
 }
 
 /// What an operator reads.
