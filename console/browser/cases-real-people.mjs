@@ -80,7 +80,11 @@ async function users(page, server) {
   await signInTo(theirs, { url: server.url, user, password }, '/new-config');
   await theirs.getByText(`This needs the role operator; you are signed in as viewer.`).first().waitFor();
   await page.getByRole('button', { name: 'I have it' }).click();
-  await page.getByLabel(`Role of ${user}`).selectOption('operator');
+  // The next page ends what this one has not been answered yet.
+  await Promise.all([
+    page.waitForResponse((answer) => answer.request().method() === 'PATCH' && answer.ok()),
+    page.getByLabel(`Role of ${user}`).selectOption('operator'),
+  ]);
   await open(page, `/activity?object=${encodeURIComponent(`user/${user}`)}`);
   for (const action of ['user.create', 'user.change']) await page.getByText(action).first().waitFor();
   await look(page, 'the activity of one user');
