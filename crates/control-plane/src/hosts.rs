@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host_proto::desired::{DesiredState, Volume, VolumeState};
+use host_proto::desired::{DesiredState, Section, Volume, VolumeState};
 use host_proto::id::{HostId, ReplicaId, VolumeId};
 use host_proto::message::{DockerFacts, Facts, Hello, Metrics, StateApplied, ToAgent};
 use host_proto::report::{ItemResult, Outcome, ReplicaReport};
@@ -131,6 +131,23 @@ struct Known {
 }
 
 impl Known {
+    /// Replicas that a state leaves out are gone when the host applied that state, held nothing back and said nothing of
+    /// them since it connected: those that it never had, or lost in a crash, and so cannot say are removed. Of one that it
+    /// said is made it has to say that it is gone.
+    fn lost(&self, applied: &StateApplied) -> Vec<ReplicaId> {
+        let section = applied.sections.get(&Section::Replicas);
+        let whole = applied.refused_reason.is_none() && section.is_some_and(|it| it.error.is_none());
+        let knows = matches!(applied.result, Outcome::Applied | Outcome::Partial);
+        if !(whole && knows && self.asked.is_answered_by(applied)) {
+            return Vec::new();
+        }
+        let made = |it: &ReplicaId| self.reports.get(it).is_some_and(|report| report.container_id.is_some());
+        let told = |it: &ReplicaId| {
+            applied.items.iter().any(|item| item.section == Section::Replicas && item.id == it.as_str())
+        };
+        self.asked.leaves.iter().filter(|it| !made(it) && !told(it)).cloned().collect()
+    }
+
     /// New counters; what of the processors was used since those before. Those of replicas are for nobody yet.
     fn measure(&mut self, mut metrics: Metrics) {
         metrics.replicas = Vec::new();

@@ -114,7 +114,7 @@ impl Services {
     }
 
     /// Hosts are not what they were: has the controller look at each project that lacks one.
-    pub(crate) fn hosts_changed(&self) {
+    pub(crate) fn place_again(&self) {
         let unplaced = std::mem::take(&mut *lock(&self.unplaced));
         unplaced.into_iter().for_each(|project| self.look_at(project));
     }

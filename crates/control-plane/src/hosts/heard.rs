@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use host_proto::desired::Section;
 use host_proto::id::{HostId, ReplicaId, VolumeId};
 use host_proto::message::{Hello, HostLogsTail, Metrics, StateApplied};
-use host_proto::report::{ItemState, Outcome, ReplicaReport, ReplicaState};
+use host_proto::report::{ItemState, ReplicaReport, ReplicaState};
 use model::hosting::Phase;
 use scheduler::Taken;
 use store::{LinesAllowed, Reported, StoreError};
 
-use super::Known;
 use crate::clock;
 use crate::services::Services;
 
@@ -125,7 +124,7 @@ impl Services {
         }
         projects.into_iter().for_each(|project| self.look_at(project));
         // Their ports are free for others.
-        self.hosts_changed();
+        self.place_again();
         Ok(())
     }
 
@@ -152,30 +151,14 @@ impl Services {
         Ok(())
     }
 
-    /// Replicas that a state leaves out are gone when the host applied that state, held nothing back and said nothing of
-    /// them since it connected: those that it never had, or lost in a crash, and so cannot say are removed. Of one that it
-    /// said is made it has to say that it is gone.
+    /// Forgets what a state without it has shown to be lost.
     async fn heard_left(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
-        let section = applied.sections.get(&Section::Replicas);
-        let whole = applied.refused_reason.is_none() && section.is_some_and(|it| it.error.is_none());
-        let knows = matches!(applied.result, Outcome::Applied | Outcome::Partial);
-        let gone = self.live.with(id, |entry| {
-            let Known { asked, reports, .. } = &entry.known;
-            let made = |it: &&ReplicaId| reports.get(*it).is_some_and(|report| report.container_id.is_some());
-            match asked.is_answered_by(applied) && whole && knows {
-                true => asked.leaves.iter().filter(|it| !made(it)).cloned().collect::<Vec<_>>(),
-                false => Vec::new(),
-            }
-        });
-        let still = |replica: &ReplicaId| {
-            applied.items.iter().any(|it| it.section == Section::Replicas && it.id == replica.as_str())
-        };
-        let gone: Vec<_> = gone.into_iter().filter(|replica| !still(replica)).collect();
-        if gone.is_empty() {
+        let lost = self.live.with(id, |entry| entry.known.lost(applied));
+        if lost.is_empty() {
             return Ok(());
         }
         let own = self.replicas_of(id).await?;
-        self.forget_replicas(id, &own, gone.iter()).await
+        self.forget_replicas(id, &own, lost.iter()).await
     }
 
     /// A host says how much of it is in use.
@@ -197,7 +180,7 @@ impl Services {
         // One that is gone for a moment is no reason to place nothing there: that is decided by what was known last.
         if let Some(engine) = engine {
             self.store.host_engine(id.clone(), engine).await?;
-            self.hosts_changed();
+            self.place_again();
         }
         self.hub.hosts_changed([id.to_string()]);
         Ok(())

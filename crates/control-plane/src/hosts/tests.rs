@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use host_proto::report::{HealthState, ReplicaState};
+use host_proto::message::SectionResult;
+use host_proto::report::{HealthState, ItemState, RefusedReason, ReplicaState};
 
 use super::*;
 
@@ -48,4 +49,55 @@ fn a_host_connects_so_often_at_once_and_no_more() {
     let taken = (0..500).filter(|_| live.may_connect(&id)).count();
     assert!((60..100).contains(&taken), "{taken}");
     assert!(live.may_connect(&other));
+}
+
+#[test]
+fn a_replica_is_lost_when_a_state_without_it_is_applied_and_nothing_is_known_of_a_container() {
+    let id = report("a").replica_id;
+    let item = ItemResult {
+        section: Section::Replicas,
+        id: id.to_string(),
+        name: "shop/web-1".to_owned(),
+        state: ItemState::Failed,
+        error: None,
+        attempts: 1,
+        retry_in_ms: None,
+    };
+    let known = Known {
+        asked: Asked { epoch: "e".to_owned(), generation: 3, leaves: vec![id.clone()], ..Asked::default() },
+        ..Known::default()
+    };
+    let section = |error: Option<&str>| {
+        let result = SectionResult { ok: true, hash: String::new(), error: error.map(str::to_owned) };
+        BTreeMap::from([(Section::Replicas, result)])
+    };
+    let applied = StateApplied {
+        epoch: "e".to_owned(),
+        generation: 3,
+        result: Outcome::Partial,
+        refused_reason: None,
+        sections: section(None),
+        items: Vec::new(),
+        replicas: Vec::new(),
+        removed: Vec::new(),
+        net_selftest: None,
+        blocks: None,
+        duration_ms: 1,
+    };
+    assert_eq!(known.lost(&applied), std::slice::from_ref(&id));
+    let unmade = Known { reports: BTreeMap::from([(id.clone(), report("a"))]), ..known.clone() };
+    assert_eq!(unmade.lost(&applied), std::slice::from_ref(&id));
+    let made = ReplicaReport { container_id: Some("c".to_owned()), ..report("a") };
+    assert_eq!(Known { reports: BTreeMap::from([(id, made)]), ..known.clone() }.lost(&applied), []);
+    for other in [
+        StateApplied { generation: 2, ..applied.clone() },
+        StateApplied { epoch: "f".to_owned(), ..applied.clone() },
+        StateApplied { result: Outcome::Failed, ..applied.clone() },
+        StateApplied { refused_reason: Some(RefusedReason::RefusedRemovals), ..applied.clone() },
+        StateApplied { sections: section(Some("nft: no such file")), ..applied.clone() },
+        StateApplied { sections: BTreeMap::new(), ..applied.clone() },
+        StateApplied { items: vec![item], ..applied },
+    ] {
+        assert_eq!(known.lost(&other), [], "{other:?}");
+    }
 }

@@ -81,7 +81,7 @@ pub(super) async fn change(
     let entry = caller.entry("host.change", format!("host/{}", host.name));
     let host = context.store.change_host(host.id, change, expected, entry).await?;
     context.services.live.state_changed(&host.id);
-    context.services.hosts_changed();
+    context.services.place_again();
     context.hub.hosts_changed([host.id.to_string()]);
     Ok(Tagged(host.version, Json(told(&context, host).await?)).into_response())
 }

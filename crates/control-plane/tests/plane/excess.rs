@@ -51,10 +51,7 @@ async fn req_9_lines_of_a_host_that_come_too_fast_are_left_out_and_that_is_said(
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let mut host =
-        SimHost::connect(world.console, answer.host_token.expose(), &machine, Opening::default()).await;
+    let mut host = api.sim_host("h1").await;
     let mut number = 0;
     let mut tail = |count: usize| {
         let line = |number| HostLogLine {

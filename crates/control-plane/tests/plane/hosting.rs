@@ -210,10 +210,7 @@ async fn what_a_connected_host_says_is_heard_now_also_that_its_engine_goes_and_c
     let dir = tempfile::tempdir().unwrap();
     let world = World::start(dir.path()).await;
     let api = Api::of(&world).await;
-    let machine = Machine::named("h1");
-    let answer = api.join(&machine).await;
-    let mut host =
-        SimHost::connect(world.console, answer.host_token.expose(), &machine, Opening::default()).await;
+    let mut host = api.sim_host("h1").await;
     let first = found("a host that is connected", async || {
         let (_, host) = api.call("GET", "/hosts/h1", None).await;
         (!host["address"].is_null()).then_some(host)

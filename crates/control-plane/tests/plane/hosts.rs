@@ -51,6 +51,14 @@ impl<'a> Api<'a> {
         machine.join(self.world.console, &token).await.unwrap_or_else(|answer| panic!("{}", answer.text()))
     }
 
+    /// A machine that has joined and said hello; what it does then is the test's.
+    pub(crate) async fn sim_host(&self, name: &str) -> SimHost {
+        let machine = Machine::named(name);
+        let answer = self.join(&machine).await;
+        let token = answer.host_token.expose();
+        SimHost::connect(self.world.console, token, &machine, Opening::default()).await
+    }
+
     /// A machine that has joined, and lives as the host of that name.
     pub(crate) async fn live_host(&self, name: &str) -> (Machine, JoinAnswer, Living) {
         let machine = Machine::named(name);

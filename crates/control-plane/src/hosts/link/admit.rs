@@ -154,7 +154,7 @@ impl Connection {
         for rows in services.store.projects_on(self.id.clone()).await? {
             services.look_at(rows.project.id);
         }
-        services.hosts_changed();
+        services.place_again();
         services.hub.hosts_changed([self.id.to_string()]);
         Ok(())
     }
