@@ -76,8 +76,8 @@ class OneHost:
         check(code == 0, f"{' '.join(argv)} in {project}/{service} ended with {code}: {said}")
         return said
 
-    def poll(self, port, path="/"):
-        return Poller(self.world, self.lab.wire.path, self.host.ip, port, path)
+    def poll(self, port, path="/", **options):
+        return Poller(self.world, self.lab.wire.path, self.host.ip, port, path, **options)
 
     def page(self, port, path="/", seconds=3):
         """What a client on the wire gets: text, or None."""

@@ -215,3 +215,51 @@ secrets:
     told = [line for line in ground.plane.child.lines if "INFO user admin logged in" in line and "address" not in line]
     equal(told, [], "lines that a container put into the server's log")
     ground.foreign.untouched()
+
+
+def test_nobody_is_led_to_a_replica_that_leaves_also_when_its_host_was_away(world):
+    """Who is told to stop serves no page any more for as long as its grace lasts."""
+    ground = OneHost(world)
+    serve = "mkdir /w; echo here >/w/index.html; httpd -f -p 80 -h /w & trap 'rm /w/index.html; sleep 3' TERM; wait; wait"
+    text = f"""\
+name: page
+services:
+  web:
+    image: lab/busybox:1
+    command: ["sh", "-c", "{serve}"]
+    ports: ["{PORT}:80"]
+    stop_grace_period: 5s
+    deploy: {{replicas: %d}}
+"""
+    ground.plane.deployed("page", text % 3)
+    poller = ground.poll(PORT, pause=0.002)
+    ground.plane.deployed("page", text % 2)
+    wait_for("two containers", lambda: len(ground.ours("page", running=False)) == 2, 30)
+    ground.host.kill_unit(AGENT, stay=True)
+    deploy = ground.plane.deploying("page", text % 1)
+    phases = lambda: [it["phase"] for it in ground.plane.services("page")["web"]["replicas"]]
+    wait_for("the second to be given up", lambda: "removing" in phases(), 60)
+    equal(len(ground.ours("page")), 2, "containers while the agent is away")
+    ground.host.start_unit(AGENT)
+    wait_for("one container", lambda: len(ground.ours("page", running=False)) == 1, 60)
+    deploy.process.wait(60)
+    poller.unbroken(least=100)
+    ground.foreign.untouched()
+
+
+@on_each_engine
+def test_r33_what_is_given_up_while_it_is_made_goes_and_hinders_nothing_that_goes_later(world, engine):
+    """Containers that are being made when another release is deployed are known to nobody but their host."""
+    ground = OneHost(world, engine)
+    text = "name: page\nservices: {web: {image: 'lab/busybox:1', command: [sleep, '%d'], stop_grace_period: 0s, deploy: {replicas: %d}}}\n"
+    for number in range(4):
+        many = ground.plane.deploying("page", text % (1000 + number, 16))
+        wait_for("the first of many", lambda: len(ground.ours("page", running=False)) >= 3, 30, pause=0.02)
+        ground.plane.deployed("page", text % (2000 + number, 1))
+        many.process.wait(60)
+        wait_for("one container", lambda: len(ground.ours("page", running=False)) == 1, 60)
+    host = ground.plane.host(ground.host.name)
+    equal((host["problems"], host["in_sync"]), ([], True), "the host")
+    ground.plane.must("projects", "rm", "page", "--yes")
+    equal(ground.ours("page", running=False), [], "containers of a removed project")
+    ground.foreign.untouched()

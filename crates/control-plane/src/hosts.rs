@@ -1,11 +1,12 @@
 //! Hosts: machines that join and connect. Who is connected now, and what is known only while it is, is in [`LiveHosts`];
 //! the rest is in the store.
 //!
-//! Reading order: here, [`link`] (one connection), [`heard`] (what hosts say), [`logs`] (lines of replicas, on their way
+//! Reading order: here, [`known`] (what follows from what they say), [`link`] (one connection), [`heard`] (what hosts say), [`logs`] (lines of replicas, on their way
 //! through), [`install`] (how a machine gets the agent).
 
 pub(crate) mod heard;
 pub(crate) mod install;
+mod known;
 pub(crate) mod link;
 pub(crate) mod logs;
 
@@ -15,18 +16,20 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host_proto::desired::{DesiredState, Section, Volume, VolumeState};
-use host_proto::id::{HostId, ReplicaId, VolumeId};
-use host_proto::message::{DockerFacts, Facts, Hello, Metrics, StateApplied, ToAgent};
-use host_proto::report::{ItemResult, Outcome, ReplicaReport};
+use host_proto::desired::DesiredState;
+use host_proto::id::HostId;
+use host_proto::message::{DockerFacts, Facts, Metrics, ToAgent};
+use host_proto::report::{ItemResult, ReplicaReport};
 use host_proto::server::{Admission, Pace};
 use host_proto::{Frame, Moment, ToServer};
 use model::UnixMillis;
-use model::hosting::{Phase, Subnet};
-use scheduler::{Routes, Taken};
+use model::hosting::Subnet;
+use scheduler::{Drained, Routes, Taken};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
+pub(crate) use self::known::Ways;
+use self::known::{Asked, Known, Own};
 use crate::services::lock;
 
 /// A host that was silent for so long is offline (OFF-1).
@@ -64,6 +67,8 @@ pub(crate) struct Link {
     /// Counts connections of this server.
     pub(crate) number: u64,
     errands: mpsc::Sender<Errand>,
+    /// The state of the host may be another.
+    changed: Arc<Notify>,
     connected_at: UnixMillis,
     heard: Heard,
     address: IpAddr,
@@ -90,8 +95,6 @@ impl Heard {
 /// What others want of a connection.
 #[derive(Debug)]
 pub(crate) enum Errand {
-    /// The state of the host may be another.
-    Changed,
     /// Send this; answers with its id go to the sender until it is dropped.
     Ask(Box<Frame<ToAgent>>, Option<mpsc::Sender<ToServer>>),
     /// Is it still there?
@@ -100,83 +103,6 @@ pub(crate) enum Errand {
     Replaced,
     /// The host was removed.
     Removed(String),
-}
-
-/// What is known of a host while the server runs.
-#[derive(Debug, Default, Clone)]
-struct Known {
-    items: Vec<ItemResult>,
-    outcome: Option<Outcome>,
-    applied: u64,
-    sent: u64,
-    /// The state that was sent last.
-    asked: Asked,
-    /// The routes of the state that was applied last, and where they lead.
-    routes: Routes,
-    foreign_ports: BTreeSet<u16>,
-    /// Blocks of addresses that others use there.
-    taken: Arc<[Taken]>,
-    /// Those that its engine refused since it connected.
-    refused: Vec<Subnet>,
-    unknown: usize,
-    metrics: Option<Metrics>,
-    /// The engine; `None` while none answers.
-    engine: Option<DockerFacts>,
-    cpu_used: Option<f64>,
-    skew_ms: Option<i64>,
-    degraded: bool,
-    alerts: Vec<String>,
-    /// Of its own replicas.
-    reports: BTreeMap<ReplicaId, ReplicaReport>,
-}
-
-impl Known {
-    /// Replicas that a state leaves out are gone when the host applied that state, held nothing back and said nothing of
-    /// them since it connected: those that it never had, or lost in a crash, and so cannot say are removed. Of one that it
-    /// said is made it has to say that it is gone.
-    fn lost(&self, applied: &StateApplied) -> Vec<ReplicaId> {
-        let section = applied.sections.get(&Section::Replicas);
-        let whole = applied.refused_reason.is_none() && section.is_some_and(|it| it.error.is_none());
-        let knows = matches!(applied.result, Outcome::Applied | Outcome::Partial);
-        if !(whole && knows && self.asked.is_answered_by(applied)) {
-            return Vec::new();
-        }
-        let made = |it: &ReplicaId| self.reports.get(it).is_some_and(|report| report.container_id.is_some());
-        let told = |it: &ReplicaId| {
-            applied.items.iter().any(|item| item.section == Section::Replicas && item.id == it.as_str())
-        };
-        self.asked.leaves.iter().filter(|it| !made(it) && !told(it)).cloned().collect()
-    }
-
-    /// New counters; what of the processors was used since those before. Those of replicas are for nobody yet.
-    fn measure(&mut self, mut metrics: Metrics) {
-        metrics.replicas = Vec::new();
-        let before = self.metrics.replace(metrics);
-        let (Some(before), Some(now)) = (before, self.metrics.as_ref()) else { return };
-        let total = now.host.cpu_total_us.saturating_sub(before.host.cpu_total_us);
-        let busy = now.host.cpu_busy_us.saturating_sub(before.host.cpu_busy_us);
-        #[allow(clippy::cast_precision_loss, reason = "a share for people")]
-        let used = (total > 0).then(|| (busy as f64 / total as f64).min(1.0));
-        self.cpu_used = used.or(self.cpu_used);
-    }
-}
-
-/// What a state asks of a host, as far as its answer decides something.
-#[derive(Debug, Default, Clone)]
-struct Asked {
-    epoch: String,
-    generation: u64,
-    /// Volumes that it deletes.
-    deletes: Vec<VolumeId>,
-    /// Replicas that it does not name any more, and that the host has not said are gone.
-    leaves: Vec<ReplicaId>,
-    routes: Routes,
-}
-
-impl Asked {
-    fn is_answered_by(&self, applied: &StateApplied) -> bool {
-        (&self.epoch, self.generation) == (&applied.epoch, applied.generation)
-    }
 }
 
 /// A host as others see it now.
@@ -189,9 +115,9 @@ pub(crate) struct Look {
     pub(crate) heard_at: Option<UnixMillis>,
     pub(crate) address: Option<IpAddr>,
     pub(crate) items: Vec<ItemResult>,
-    pub(crate) outcome: Option<Outcome>,
-    pub(crate) applied: u64,
-    pub(crate) sent: u64,
+    /// The number of the state that it applied.
+    pub(crate) generation: u64,
+    pub(crate) in_sync: bool,
     /// Replicas that it has and nobody knows.
     pub(crate) unknown: usize,
     pub(crate) metrics: Option<Metrics>,
@@ -210,6 +136,7 @@ pub(crate) struct ForDecisions {
     pub(crate) online: bool,
     pub(crate) items: Vec<ItemResult>,
     pub(crate) routes: Routes,
+    pub(crate) drained: Drained,
     pub(crate) foreign_ports: BTreeSet<u16>,
     pub(crate) taken: Arc<[Taken]>,
     pub(crate) refused: Vec<Subnet>,
@@ -228,7 +155,9 @@ impl LiveHosts {
         let Some(entry) = hosts.get(id) else {
             return Look::default();
         };
-        let Known { items, outcome, applied, sent, unknown, metrics, engine, cpu_used, skew_ms, .. } =
+        let (generation, in_sync) =
+            (entry.known.generation(), entry.link.is_some() && entry.known.is_in_sync());
+        let Known { items, unknown, metrics, engine, cpu_used, skew_ms, degraded, alerts, .. } =
             entry.known.clone();
         Look {
             online: entry.is_online(),
@@ -236,16 +165,15 @@ impl LiveHosts {
             heard_at: entry.link.as_ref().map(|link| link.heard.at()),
             address: entry.link.as_ref().map(|link| link.address),
             items,
-            outcome,
-            applied,
-            sent,
-            unknown,
+            generation,
+            in_sync,
+            unknown: unknown.len(),
             metrics,
             engine,
             cpu_used,
             skew_ms,
-            degraded: entry.known.degraded,
-            alerts: entry.known.alerts.clone(),
+            degraded,
+            alerts,
         }
     }
 
@@ -253,11 +181,12 @@ impl LiveHosts {
     pub(crate) fn for_decisions(&self, id: &HostId) -> ForDecisions {
         let hosts = lock(&self.hosts);
         let Some(entry) = hosts.get(id) else { return ForDecisions::default() };
-        let Known { items, routes, foreign_ports, taken, refused, .. } = &entry.known;
+        let Known { items, routes, drained, foreign_ports, taken, refused, .. } = &entry.known;
         ForDecisions {
             online: entry.is_online(),
             items: items.clone(),
             routes: routes.clone(),
+            drained: drained.clone(),
             foreign_ports: foreign_ports.clone(),
             taken: taken.clone(),
             refused: refused.clone(),
@@ -275,7 +204,7 @@ impl LiveHosts {
 
     /// How many replicas a host has that nobody knows.
     pub(crate) fn unknown(&self, id: &HostId) -> usize {
-        lock(&self.hosts).get(id).map_or(0, |entry| entry.known.unknown)
+        lock(&self.hosts).get(id).map_or(0, |entry| entry.known.unknown.len())
     }
 
     /// How long the server has been up.
@@ -308,34 +237,29 @@ impl LiveHosts {
 
     /// Tells a connected host's connection that its state may be another.
     pub(crate) fn state_changed(&self, id: &HostId) {
-        self.errand(id, Errand::Changed);
+        if let Some(link) = lock(&self.hosts).get(id).and_then(|entry| entry.link.as_ref()) {
+            link.changed.notify_one();
+        }
     }
 
     /// Gives a connection something to do; whether there is one that has room for it.
     pub(crate) fn errand(&self, id: &HostId, errand: Errand) -> bool {
         let hosts = lock(&self.hosts);
         let link = hosts.get(id).and_then(|entry| entry.link.as_ref());
-        link.is_some_and(|link| match (link.errands.try_send(errand), ()) {
-            (Ok(()), ()) => true,
-            // A queue that is full of errands has one that looks at the state already, or the connection is about to end.
-            (Err(_), ()) => false,
-        })
+        link.is_some_and(|link| link.errands.try_send(errand).is_ok())
     }
 
-    /// A state is on its way to a host.
-    fn sends(&self, id: &HostId, state: &DesiredState, leaves: Vec<ReplicaId>) {
-        let goes = |volume: &&Volume| volume.state == VolumeState::Delete;
-        let asked = Asked {
-            epoch: state.epoch.clone(),
-            generation: state.generation,
-            deletes: state.volumes.iter().filter(goes).map(|volume| volume.id.clone()).collect(),
-            leaves,
-            routes: scheduler::desired::routes_of(state),
-        };
-        self.with(id, |entry| {
-            entry.known.sent = state.generation;
-            entry.known.asked = asked;
-        });
+    /// A state is on its way to a host; not so when a newer connection took the place of this one.
+    fn sends(&self, id: &HostId, number: u64, state: &DesiredState, ways: Ways) -> bool {
+        let asked = Asked::of(state, ways);
+        self.of_newest(id, number, |known| known.asks(asked)).is_some()
+    }
+
+    /// Changes what is known of a host, unless a newer connection took the place of this one.
+    fn of_newest<T>(&self, id: &HostId, number: u64, change: impl FnOnce(&mut Known) -> T) -> Option<T> {
+        let mut hosts = lock(&self.hosts);
+        let entry = hosts.get_mut(id).filter(|entry| entry.is_newest(number))?;
+        Some(change(&mut entry.known))
     }
 
     /// Changes what is known of a host.
@@ -345,18 +269,20 @@ impl LiveHosts {
     }
 
     /// A connection begins; what it listens to.
-    fn begin(&self, id: &HostId, link: LinkStart) -> mpsc::Receiver<Errand> {
+    fn begin(&self, id: &HostId, link: LinkStart) -> Tasks {
         let (errands, queue) = mpsc::channel(ERRANDS);
+        let changed = Arc::new(Notify::new());
         let LinkStart { number, connected_at, heard, address, engine } = link;
         self.with(id, |entry| {
             entry.known.engine = engine;
-            let old = entry.link.replace(Link { number, errands, connected_at, heard, address });
+            let changed = changed.clone();
+            let old = entry.link.replace(Link { number, errands, changed, connected_at, heard, address });
             if let Some(old) = old {
                 let _ = old.errands.try_send(Errand::Replaced);
             }
             entry.ended = None;
         });
-        queue
+        Tasks { errands: queue, changed }
     }
 
     /// Waits until no host is connected.
@@ -373,7 +299,7 @@ impl LiveHosts {
     /// A connection ended on which nothing was heard since then; whether it was the newest of its host.
     fn end(&self, id: &HostId, number: u64, silent_since: Instant) -> bool {
         let newest = self.with(id, |entry| {
-            let newest = entry.link.as_ref().is_some_and(|link| link.number == number);
+            let newest = entry.is_newest(number);
             if newest {
                 entry.link = None;
                 entry.ended = Some(silent_since);
@@ -404,29 +330,21 @@ impl LiveHosts {
     }
 
     /// Keeps reports of a host's own replicas, and none of others.
-    fn keep_reports(&self, id: &HostId, own: &BTreeMap<ReplicaId, Phase>, news: &[ReplicaReport]) {
+    fn keep_reports(&self, id: &HostId, own: &Own, news: &[ReplicaReport]) {
         self.with(id, |entry| {
             let known = &mut entry.known.reports;
             known.extend(news.iter().map(|it| (it.replica_id.clone(), it.clone())));
             known.retain(|replica, _| own.contains_key(replica));
         });
     }
+}
 
-    fn hello(&self, id: &HostId, hello: &Hello, unknown: usize, skew_ms: Option<i64>) {
-        self.with(id, |entry| {
-            entry.known = Known {
-                foreign_ports: hello.foreign.ports.iter().copied().collect(),
-                taken: Taken::of(&hello.foreign.blocks),
-                unknown,
-                applied: hello.generation,
-                skew_ms,
-                engine: hello.facts.docker.clone(),
-                alerts: std::mem::take(&mut entry.known.alerts),
-                metrics: entry.known.metrics.take(),
-                ..Known::default()
-            };
-        });
-    }
+/// What a connection listens to.
+#[derive(Debug)]
+struct Tasks {
+    errands: mpsc::Receiver<Errand>,
+    /// The state of the host may be another: kept for one who is about to wait, and never lost in a full queue.
+    changed: Arc<Notify>,
 }
 
 /// What is known of a connection at its beginning.
@@ -452,6 +370,10 @@ impl Entry {
             ended: None,
             known: Known::default(),
         }
+    }
+
+    fn is_newest(&self, number: u64) -> bool {
+        self.link.as_ref().is_some_and(|link| link.number == number)
     }
 
     fn is_online(&self) -> bool {

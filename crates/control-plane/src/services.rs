@@ -44,7 +44,7 @@ pub(crate) struct Services {
     /// What services wait for, as of the last look.
     waits: Mutex<BTreeMap<ServiceId, String>>,
     /// Projects with a replica that no host could take at the last look.
-    unplaced: Mutex<BTreeSet<ProjectId>>,
+    unplaced: Mutex<Unplaced>,
     dirty: mpsc::UnboundedSender<ProjectId>,
     /// Taken by the controller when the server begins to serve.
     queue: Mutex<Option<Dirty>>,
@@ -55,6 +55,14 @@ pub(crate) struct Services {
 pub(crate) struct Ranges {
     pub(crate) networks: Subnet,
     pub(crate) mesh: Subnet,
+}
+
+/// Projects with a replica that no host could take.
+#[derive(Debug, Default)]
+struct Unplaced {
+    projects: BTreeSet<ProjectId>,
+    /// How often hosts were not what they were before.
+    changes: u64,
 }
 
 /// Projects that the controller has to look at.
@@ -115,16 +123,25 @@ impl Services {
 
     /// Hosts are not what they were: has the controller look at each project that lacks one.
     pub(crate) fn place_again(&self) {
-        let unplaced = std::mem::take(&mut *lock(&self.unplaced));
-        unplaced.into_iter().for_each(|project| self.look_at(project));
+        let mut unplaced = lock(&self.unplaced);
+        unplaced.changes += 1;
+        std::mem::take(&mut unplaced.projects).into_iter().for_each(|project| self.look_at(project));
     }
 
-    fn remember_unplaced(&self, project: &ProjectId, unplaced: bool) {
+    /// How often hosts were not what they were before.
+    fn host_changes(&self) -> u64 {
+        lock(&self.unplaced).changes
+    }
+
+    /// Remembers whether a project lacks a host, as hosts were after so many changes.
+    fn remember_unplaced(&self, project: &ProjectId, is_unplaced: bool, changes: u64) {
         let mut known = lock(&self.unplaced);
-        if unplaced {
-            known.insert(project.clone());
-        } else {
-            known.remove(project);
+        known.projects.remove(project);
+        match is_unplaced {
+            false => {}
+            true if known.changes == changes => drop(known.projects.insert(project.clone())),
+            // What changed meanwhile may be the host that it lacks.
+            true => self.look_at(project.clone()),
         }
     }
 

@@ -28,8 +28,8 @@ pub(crate) struct Net {
     given: Option<(netd::Config, u32)>,
     log: HostLog,
     pub(crate) selftest: NetSelftest,
-    /// Whether netd answered the last time.
-    pub(crate) up: bool,
+    /// Why netd did not take what it is to serve the last time.
+    pub(crate) down: Option<String>,
 }
 
 impl Net {
@@ -42,7 +42,7 @@ impl Net {
             given: None,
             log,
             selftest: NetSelftest { docker_firewall_ok: true, ..NetSelftest::default() },
-            up: false,
+            down: None,
         }
     }
 
@@ -91,12 +91,24 @@ impl Net {
         self.selftest.docker_firewall_ok = !missing;
     }
 
+    /// Before anything is stopped: nothing leads to it any more. What else there is to say is said by [`Net::serve`].
+    pub(crate) async fn lead_away(&mut self, state: &DesiredState) {
+        let config = netd::Config::of(state, self.range);
+        let config = match &self.given {
+            Some((before, _)) => config.while_leaving(before),
+            None => config,
+        };
+        if self.give(config).await.is_err() {
+            self.given = None;
+        }
+    }
+
     /// Has netd serve the names and ports of a state, and tells what it cannot. Asks it only how it stands when it has
     /// this already.
     pub(crate) async fn serve(&mut self, state: &DesiredState) -> Vec<ItemResult> {
         let config = netd::Config::of(state, self.range);
         let given = self.give(config).await;
-        self.up = given.is_ok();
+        self.down = given.as_ref().err().cloned();
         let items = match given {
             Ok(items) => items,
             Err(error) => {

@@ -24,6 +24,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) engine_error: Option<String>,
     /// Why the firewall is not in place.
     pub(crate) firewall_error: Option<String>,
+    /// Why names and ports are not served as the state says.
+    pub(crate) netd_error: Option<String>,
     /// More would have been removed than the state allows (R33).
     pub(crate) refused_removals: bool,
     pub(crate) selftest: NetSelftest,
@@ -43,8 +45,13 @@ impl Reporter {
             .collect();
     }
 
-    /// What changed since the last message; `None` when nothing did.
-    pub(crate) fn changes(&mut self, reports: &[ReplicaReport]) -> Option<ReplicaStatus> {
+    /// What changed since the last message; `None` when nothing did. Of a replica that is `moving`, and was not seen, it
+    /// is not known that it is gone: its container may be made this moment.
+    pub(crate) fn changes(
+        &mut self,
+        reports: &[ReplicaReport],
+        moving: impl Fn(&ReplicaId) -> bool,
+    ) -> Option<ReplicaStatus> {
         let mut changed = Vec::new();
         for report in reports {
             if self.replicas.get(&report.replica_id) != Some(report) {
@@ -53,7 +60,8 @@ impl Reporter {
             }
         }
         let there: BTreeSet<&ReplicaId> = reports.iter().map(|report| &report.replica_id).collect();
-        let gone: Vec<ReplicaId> = self.replicas.keys().filter(|id| !there.contains(id)).cloned().collect();
+        let gone: Vec<ReplicaId> =
+            self.replicas.keys().filter(|id| !there.contains(id) && !moving(id)).cloned().collect();
         for id in gone {
             changed.extend(self.replicas.remove(&id).map(removed));
         }
@@ -122,6 +130,7 @@ fn error_of(section: Section, pass: &Pass<'_>) -> Option<String> {
             pass.engine_error.clone().or_else(|| pass.firewall_error.clone())
         }
         Section::Firewall => pass.firewall_error.clone(),
+        Section::Routes | Section::Dns => pass.firewall_error.clone().or_else(|| pass.netd_error.clone()),
         Section::Peers => (!pass.state.peers.is_empty()).then(|| later.to_owned()),
         Section::Certificates => (!pass.state.certificates.is_empty()).then(|| later.to_owned()),
         _ => None,
@@ -161,6 +170,7 @@ mod tests {
             items: Vec::new(),
             engine_error: None,
             firewall_error: None,
+            netd_error: None,
             refused_removals: false,
             selftest: NetSelftest::default(),
             blocks: None,
@@ -237,12 +247,34 @@ mod tests {
         let (one, two) = (report("1", ReplicaState::Running), report("2", ReplicaState::Starting));
         reporter.reset(Some(std::slice::from_ref(&one)));
         assert_eq!(
-            reporter.changes(&[one.clone(), two.clone()]).unwrap().replicas,
+            reporter.changes(&[one.clone(), two.clone()], |_| false).unwrap().replicas,
             std::slice::from_ref(&two)
         );
-        assert_eq!(reporter.changes(&[one.clone(), two]), None);
-        let gone = reporter.changes(std::slice::from_ref(&one)).unwrap().replicas;
+        assert_eq!(reporter.changes(&[one.clone(), two], |_| false), None);
+        let gone = reporter.changes(std::slice::from_ref(&one), |_| false).unwrap().replicas;
         assert_eq!((gone.len(), gone[0].state), (1, ReplicaState::Removed));
-        assert_eq!(reporter.changes(&[one]), None);
+        assert_eq!(reporter.changes(&[one], |_| false), None);
+    }
+
+    #[test]
+    fn a_replica_whose_container_may_be_made_this_moment_is_not_called_removed() {
+        let mut reporter = Reporter::default();
+        let making = ReplicaReport { container_id: None, ..report("1", ReplicaState::Creating) };
+        assert!(reporter.changes(std::slice::from_ref(&making), |_| true).is_some());
+        assert_eq!(reporter.changes(&[], |id| *id == making.replica_id), None);
+        let gone = reporter.changes(&[], |_| false).unwrap().replicas;
+        assert_eq!(gone[0].state, ReplicaState::Removed);
+        assert_eq!(reporter.changes(&[], |_| false), None);
+    }
+
+    #[test]
+    fn names_and_ports_that_are_not_served_are_no_part_of_what_is_applied() {
+        let state = DesiredState::empty("e", 3);
+        let down = Pass { netd_error: Some("netd does not run".to_owned()), ..pass(&state) };
+        let open = Pass { firewall_error: Some("nft: no such file".to_owned()), ..pass(&state) };
+        for pass in [down, open] {
+            let sections = Reporter::default().applied(pass).unwrap().sections;
+            assert!(sections[&Section::Routes].error.is_some() && sections[&Section::Dns].error.is_some());
+        }
     }
 }

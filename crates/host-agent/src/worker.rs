@@ -5,7 +5,7 @@
 mod engine;
 mod pass;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +74,8 @@ pub(crate) struct Worker {
     online: bool,
     run: Option<Running>,
     steps: JoinSet<Done>,
+    /// Replicas whose steps ended since the last look began.
+    ended: BTreeSet<ReplicaId>,
     look: Look,
     /// A pass is to begin.
     due: bool,
@@ -145,6 +147,7 @@ impl Worker {
             online: false,
             run: None,
             steps: JoinSet::new(),
+            ended: BTreeSet::new(),
             look: Look { lists: true, ..Look::default() },
             due: true,
             hurry: false,
@@ -274,6 +277,9 @@ impl Worker {
         let is_network = matches!(done.item, Item::Network(_) | Item::Volume(_));
         // What failed may have missed a network or volume that was taken away a moment ago.
         self.look.lists |= is_network || !succeeded;
+        if let Item::Replica(id) = &done.item {
+            self.ended.insert(id.clone());
+        }
         self.memory.end(self.parts.clock.now(), &done.item, done.result);
         match &mut self.run {
             Some(running) => {

@@ -91,6 +91,11 @@ pub enum Action {
 }
 
 impl Action {
+    /// Whether a container that may run does not afterwards.
+    pub const fn stops(&self) -> bool {
+        matches!(self, Self::Stop { .. } | Self::Kill { .. } | Self::RemoveContainer { .. })
+    }
+
     /// Whether it takes something away that was there: only with a fresh state (STATE-5).
     pub const fn takes_away(&self) -> bool {
         matches!(

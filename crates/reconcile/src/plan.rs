@@ -199,6 +199,11 @@ impl Plan {
         self.steps.is_empty()
     }
 
+    /// Whether a container that may run is stopped or taken away.
+    pub fn stops_any(&self) -> bool {
+        self.steps.iter().flat_map(|step| &step.actions).any(Action::stops)
+    }
+
     /// Whether everything is as it should be.
     pub fn is_satisfied(&self) -> bool {
         self.steps.is_empty() && self.held.is_empty()

@@ -20,7 +20,9 @@ use crate::place::{Placed, Refusal, place};
 use crate::world::{HostView, Presence, gone};
 
 /// Names and ports lead elsewhere for so long before a replica is stopped: the time that an answer of DNS may be kept.
-pub const DRAIN_MS: u64 = 2_000;
+pub const DRAIN: Duration = Duration::from_secs(2);
+/// A host that does not say that they do is not waited for any longer than this.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Hosts that may be on their way back are looked for so often.
 const AWAITED: Duration = Duration::from_secs(1);
 

@@ -24,6 +24,9 @@ pub enum Presence {
 /// The replicas that each route of a host leads to.
 pub type Routes = BTreeMap<RouteId, BTreeSet<ReplicaId>>;
 
+/// Replicas of a host that its names and ports do not lead to any more, and since when it says so.
+pub type Drained = BTreeMap<ReplicaId, UnixMillis>;
+
 /// A host as it is now.
 #[derive(Debug, Clone)]
 pub struct HostView {
@@ -44,6 +47,8 @@ pub struct HostView {
     /// Routes of the state that it has said of that it is applied, and the replicas that each led to; those which failed
     /// are among the items.
     pub routes: Routes,
+    /// Replicas that are drained and that the state which it has said of that it is applied leads nobody to.
+    pub drained: Drained,
 }
 
 /// The name of the host of a replica, if that host is gone.

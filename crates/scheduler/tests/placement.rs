@@ -43,6 +43,7 @@ fn host(number: u8, zone: Option<&str>) -> HostView {
         blocks: Blocks::new("10.208.0.0/12".parse().unwrap()),
         items: Vec::new(),
         routes: scheduler::Routes::new(),
+        drained: scheduler::Drained::new(),
     }
 }
 

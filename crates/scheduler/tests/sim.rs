@@ -256,6 +256,40 @@ fn names_and_ports_never_lead_to_a_replica_that_leaves_or_is_not_ready() {
 }
 
 #[test]
+fn what_is_replaced_is_stopped_when_its_host_says_that_nothing_leads_to_it_any_more() {
+    let drains = |sim: &Sim| sim.in_phase(Phase::Draining) == 1;
+    for (answers, least, most) in [(true, 2_000, 3_000), (false, 9_000, 11_000)] {
+        let mut sim = Sim::new();
+        sim.deploy(&[("web", spec("web:1").port(8080, 80))]);
+        sim.finish();
+        sim.answers(answers);
+        sim.deploy(&[("web", spec("web:2").port(8080, 80))]);
+        sim.run_until(drains);
+        let begun = sim.now();
+        sim.run_until(|sim| !drains(sim));
+        let took = sim.now() - begun;
+        assert!((least..=most).contains(&took), "answers: {answers}, {took} ms");
+    }
+}
+
+#[test]
+fn off_4_what_is_drained_when_a_server_starts_is_stopped_when_its_host_was_heard() {
+    let mut sim = Sim::new();
+    sim.deploy(&[("web", spec("web:1").port(8080, 80))]);
+    sim.finish();
+    sim.deploy(&[("web", spec("web:2").port(8080, 80))]);
+    sim.run_until(|sim| sim.in_phase(Phase::Draining) == 1);
+    sim.presence(Presence::Awaited);
+    for _ in 0..100 {
+        sim.steps(1);
+        assert_eq!((sim.in_phase(Phase::Draining), sim.in_phase(Phase::Removing)), (1, 0));
+    }
+    sim.presence(Presence::Gone);
+    sim.steps(1);
+    assert_eq!((sim.in_phase(Phase::Draining), sim.in_phase(Phase::Removing)), (0, 1));
+}
+
+#[test]
 fn the_one_before_serves_until_it_is_known_that_new_ports_can_be_opened() {
     let cases = [("web:1", Order::StartFirst), ("web:2", Order::StartFirst), ("web:2", Order::StopFirst)];
     for (image, order) in cases {

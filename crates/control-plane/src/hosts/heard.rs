@@ -1,16 +1,16 @@
 //! What hosts say, and what becomes of it: reports of replicas move their projects on, results of items are kept for
 //! decisions and for people, lines of the host's own are stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use host_proto::desired::Section;
 use host_proto::id::{HostId, ReplicaId, VolumeId};
 use host_proto::message::{Hello, HostLogsTail, Metrics, StateApplied};
-use host_proto::report::{ItemState, ReplicaReport, ReplicaState};
+use host_proto::report::{ReplicaReport, ReplicaState};
 use model::hosting::Phase;
-use scheduler::Taken;
 use store::{LinesAllowed, Reported, StoreError};
 
+use super::Ways;
+use super::known::Own;
 use crate::clock;
 use crate::services::Services;
 
@@ -21,8 +21,7 @@ impl Services {
     /// A host said hello: what it runs is compared with what it should have.
     pub(super) async fn heard_hello(&self, id: &HostId, hello: &Hello) -> Result<(), StoreError> {
         let own = self.replicas_of(id).await?;
-        let unknown = hello.replicas.iter().filter(|it| !own.contains_key(&it.replica_id)).count();
-        self.live.hello(id, hello, unknown, skew(&hello.time_at));
+        self.live.with(id, |entry| entry.known.begin(hello, &own, skew(&hello.time_at)));
         if hello.replicas_known {
             let here: BTreeSet<&ReplicaId> = hello.replicas.iter().map(|it| &it.replica_id).collect();
             self.forget_replicas(id, &own, own.keys().filter(|it| !here.contains(it))).await?;
@@ -31,7 +30,7 @@ impl Services {
     }
 
     /// The replicas that are meant to be on a host. What it says of others is neither kept nor written.
-    async fn replicas_of(&self, id: &HostId) -> Result<BTreeMap<ReplicaId, Phase>, StoreError> {
+    async fn replicas_of(&self, id: &HostId) -> Result<Own, StoreError> {
         Ok(self.store.replicas_on(id.clone()).await?.into_iter().collect())
     }
 
@@ -47,6 +46,9 @@ impl Services {
             return Ok(());
         }
         let own = self.replicas_of(id).await?;
+        if self.live.with(id, |entry| entry.known.strangers(news.iter().copied(), &own)) {
+            self.live.state_changed(id);
+        }
         let news = news.into_iter().filter(|it| own.contains_key(&it.replica_id)).cloned();
         let (gone, news): (Vec<_>, Vec<_>) = news.partition(|it| it.state == ReplicaState::Removed);
         self.forget_replicas(id, &own, gone.iter().map(|it| &it.replica_id)).await?;
@@ -65,39 +67,21 @@ impl Services {
 
     /// A host applied a state, or could not.
     pub(super) async fn heard_applied(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
-        let items: Vec<_> =
-            applied.items.iter().filter(|it| it.state != ItemState::Applied).cloned().collect();
-        let changed = self.live.with(id, |entry| {
+        let now = clock::now();
+        let (changed, deleted) = self.live.with(id, |entry| {
             let known = &mut entry.known;
-            let mut changed = known.items != items;
-            known.items = items;
-            if known.asked.is_answered_by(applied) && known.routes != known.asked.routes {
-                known.routes.clone_from(&known.asked.routes);
-                changed = true;
-            }
-            if let Some(taken) = applied.blocks.as_deref().map(Taken::of)
-                && known.taken != taken
-            {
-                known.taken = taken;
-                changed = true;
-            }
-            known.applied = known.applied.max(applied.generation);
-            known.outcome = Some(applied.result);
-            changed
+            (known.answers(applied, now), known.deleted(applied))
         });
         if !applied.removed.is_empty() {
-            self.live.with(id, |entry| entry.known.unknown = 0);
             let own = self.replicas_of(id).await?;
             self.forget_replicas(id, &own, applied.removed.iter()).await?;
         }
-        self.heard_deleted(id, applied).await?;
-        self.heard_left(id, applied).await?;
+        self.heard_deleted(id, deleted).await?;
+        self.forget_lost(id).await?;
         self.heard_replicas(id, &applied.replicas).await?;
         if changed {
             // A port that is open, or cannot be opened, decides about deployments.
-            for rows in self.store.projects_on(id.clone()).await? {
-                self.look_at(rows.project.id);
-            }
+            self.look_at_all_of(id).await?;
         }
         self.hub.hosts_changed([id.to_string()]);
         Ok(())
@@ -107,7 +91,7 @@ impl Services {
     async fn forget_replicas<'a>(
         &self,
         id: &HostId,
-        own: &BTreeMap<ReplicaId, Phase>,
+        own: &Own,
         absent: impl Iterator<Item = &'a ReplicaId>,
     ) -> Result<(), StoreError> {
         let absent: BTreeSet<_> = absent.collect();
@@ -128,18 +112,7 @@ impl Services {
         Ok(())
     }
 
-    /// The volumes that a state deletes are gone when the host applied that state and says nothing else of them.
-    async fn heard_deleted(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
-        let asked = self.live.with(id, |entry| entry.known.asked.clone());
-        let section = applied.sections.get(&Section::Volumes);
-        // Without a word about the section nothing is known of what became of it.
-        if !asked.is_answered_by(applied) || section.is_none_or(|it| it.error.is_some()) {
-            return Ok(());
-        }
-        let still = |volume: &VolumeId| {
-            applied.items.iter().any(|it| it.section == Section::Volumes && it.id == volume.as_str())
-        };
-        let gone: Vec<_> = asked.deletes.into_iter().filter(|volume| !still(volume)).collect();
+    async fn heard_deleted(&self, id: &HostId, gone: Vec<VolumeId>) -> Result<(), StoreError> {
         if gone.is_empty() {
             return Ok(());
         }
@@ -151,14 +124,30 @@ impl Services {
         Ok(())
     }
 
+    /// The state that a host was told last says nothing new, but other replicas are on their way out.
+    pub(super) async fn told_the_same(&self, id: &HostId, number: u64, ways: Ways) -> Result<(), StoreError> {
+        let now = clock::now();
+        if self.live.of_newest(id, number, |known| known.asks_the_same(ways, now)) == Some(true) {
+            self.look_at_all_of(id).await?;
+        }
+        self.forget_lost(id).await
+    }
+
     /// Forgets what a state without it has shown to be lost.
-    async fn heard_left(&self, id: &HostId, applied: &StateApplied) -> Result<(), StoreError> {
-        let lost = self.live.with(id, |entry| entry.known.lost(applied));
+    async fn forget_lost(&self, id: &HostId) -> Result<(), StoreError> {
+        let lost = self.live.with(id, |entry| entry.known.lost());
         if lost.is_empty() {
             return Ok(());
         }
         let own = self.replicas_of(id).await?;
         self.forget_replicas(id, &own, lost.iter()).await
+    }
+
+    async fn look_at_all_of(&self, id: &HostId) -> Result<(), StoreError> {
+        for rows in self.store.projects_on(id.clone()).await? {
+            self.look_at(rows.project.id);
+        }
+        Ok(())
     }
 
     /// A host says how much of it is in use.

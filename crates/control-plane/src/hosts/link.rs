@@ -17,7 +17,7 @@ use store::{HostLink, StoreError};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::{Errand, Heard, LinkStart, OFFLINE_AFTER};
+use super::{Errand, Heard, LinkStart, OFFLINE_AFTER, Tasks};
 use crate::clock;
 use crate::services::Services;
 use crate::tasks::stopped;
@@ -61,14 +61,15 @@ pub(crate) async fn serve(
         socket,
         pace: Pace::of_messages(Moment(0)),
         cost: 0,
-        errands: None,
+        tasks: None,
+        epoch_due: false,
         asked: Vec::new(),
         retry: None,
         offered: None,
     };
     connection.run(stopping).await;
     let silent_since = connection.silent_since;
-    if connection.errands.is_none() {
+    if connection.tasks.is_none() {
         return;
     }
     // A server that stops waits for the end of its connections before it closes the database, and no longer.
@@ -106,9 +107,11 @@ struct Connection {
     /// What the message that is looked at counts for.
     cost: u32,
     /// There once the host is admitted.
-    errands: Option<mpsc::Receiver<Errand>>,
+    tasks: Option<Tasks>,
     /// Who waits for answers to what was asked.
     asked: Vec<mpsc::Sender<ToServer>>,
+    /// The host knows of more than the database: before anything is worked out, it begins a history of its own.
+    epoch_due: bool,
     /// When the state is worked out again after a failure.
     retry: Option<Instant>,
     /// The token that is on its way to the host.
@@ -120,6 +123,7 @@ enum Event {
     Heard,
     Gone,
     Errand(Errand),
+    Changed,
     Timer,
     Stop,
 }
@@ -157,6 +161,7 @@ impl Connection {
                 }
                 Event::Gone => return,
                 Event::Errand(errand) => self.on_errand(errand),
+                Event::Changed => self.session.handle(now, Input::Changed),
                 Event::Timer => {
                     if self.retry.is_some_and(|at| at <= Instant::now()) {
                         self.retry = None;
@@ -180,10 +185,13 @@ impl Connection {
         let pause = Some(self.pace.ready_at()).filter(|at| *at > self.now());
         let deadlines = [self.session.poll_timeout().map(instant), pause.map(instant), self.retry];
         let deadline = deadlines.into_iter().flatten().min();
-        let errand = async {
-            match &mut self.errands {
-                Some(errands) => errands.recv().await,
-                None => std::future::pending().await,
+        let task = async {
+            let Some(Tasks { errands, changed }) = &mut self.tasks else {
+                return std::future::pending().await;
+            };
+            tokio::select! {
+                errand = errands.recv() => errand.map_or(Event::Gone, Event::Errand),
+                () = changed.notified() => Event::Changed,
             }
         };
         tokio::select! {
@@ -192,7 +200,7 @@ impl Connection {
                 Answer::Other => Event::Heard,
                 Answer::End => Event::Gone,
             },
-            errand = errand => errand.map_or(Event::Gone, Event::Errand),
+            event = task => event,
             () = sleep_until(deadline) => Event::Timer,
             () = stopped(stopping), if !told => Event::Stop,
         }
@@ -201,7 +209,6 @@ impl Connection {
     fn on_errand(&mut self, errand: Errand) {
         let now = self.now();
         match errand {
-            Errand::Changed => self.session.handle(now, Input::Changed),
             Errand::Ask(frame, answers) => {
                 self.asked.retain(|asked| !asked.is_closed());
                 self.asked.extend(answers);
@@ -237,9 +244,7 @@ impl Connection {
                         &self.id,
                         format!("it has applied generation {applied}, which this server never made"),
                     );
-                    if let Err(error) = Box::pin(self.services.begin_epoch(&self.id)).await {
-                        self.failed(&error);
-                    }
+                    self.epoch_due = true;
                 }
                 Output::Plan(plan) => Box::pin(self.plan(plan)).await,
                 Output::Message(frame) => Box::pin(self.on_message(*frame)).await,
@@ -284,17 +289,26 @@ impl Connection {
     }
 
     async fn desired(&mut self, plan: Plan) -> Result<Option<host_proto::DesiredState>, StoreError> {
-        let Some((mut state, leaves)) = self.services.desired(&self.id).await? else { return Ok(None) };
+        if self.epoch_due {
+            self.services.begin_epoch(&self.id).await?;
+            self.epoch_due = false;
+        }
+        let Some((mut state, ways)) = self.services.desired(&self.id).await? else { return Ok(None) };
         if !plan.first && !self.session.is_news(&state) {
+            self.services.told_the_same(&self.id, self.number, ways).await?;
             return Ok(None);
         }
         state.generation = self.services.store.raise_generation(self.id.clone(), plan.above).await?;
-        self.services.live.sends(&self.id, &state, leaves);
-        Ok(Some(state))
+        let is_newest = self.services.live.sends(&self.id, self.number, &state, ways);
+        Ok(is_newest.then_some(state))
     }
 
     async fn on_message(&mut self, frame: Frame<ToServer>) {
         let services = self.services.clone();
+        // What a host said before it connected anew is older than what its hello said since.
+        if services.live.of_newest(&self.id, self.number, |_| ()).is_none() {
+            return;
+        }
         let heard = match frame.body {
             ToServer::StateApplied(applied) => services.heard_applied(&self.id, &applied).await,
             ToServer::ReplicaStatus(status) => services.heard_replicas(&self.id, &status.replicas).await,

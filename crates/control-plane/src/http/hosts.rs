@@ -11,7 +11,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use host_proto::message::DockerFacts;
-use host_proto::report::Outcome;
 use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, Phase, Replica};
 use model::{LabelChange, Role, TokenHash, UnixMillis};
 use store::{HostChange, HostRemoved, Unless};
@@ -345,10 +344,8 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         engine,
         replicas: small(meant),
         ready: small(ready),
-        generation: look.applied,
-        in_sync: look.connected_at.is_some()
-            && look.applied >= look.sent
-            && look.outcome.is_none_or(|it| it == Outcome::Applied),
+        generation: look.generation,
+        in_sync: look.in_sync,
         problems: problems(&host, &look, &replicas),
         clock_skew_ms: look.skew_ms,
         joined_at: rfc3339(host.joined_at),

@@ -78,6 +78,7 @@ impl Services {
 
     async fn step(&self, id: &ProjectId) -> Result<Moved, StoreError> {
         let Some(world) = self.store.project(id.as_str()).await? else { return Ok(Moved::Waits(None)) };
+        let changes = self.host_changes();
         let home = Wanted::at_home(&world, has_ports(&world));
         let mut hosts = self.host_views(&home).await?;
         let mut now = clock::now();
@@ -89,7 +90,7 @@ impl Services {
         }
         let services: Vec<_> = world.services.iter().map(|service| service.id.clone()).collect();
         self.remember_waits(&services, step.waits);
-        self.remember_unplaced(id, step.unplaced);
+        self.remember_unplaced(id, step.unplaced, changes);
         if step.changes.is_empty() {
             let until = step.look_at.map(|at| until(now, at));
             // That a host is gone is nothing that anybody says.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use host_proto::desired::RegistryAuth;
-use host_proto::id::{FileId, HostId, ReplicaId};
+use host_proto::id::{FileId, HostId};
 use host_proto::{DesiredState, Secret};
 use model::hosting::{FileKind, Phase, ProjectWorld, RegistryCredential};
 use scheduler::{FileContent, HostWorld, desired_state};
@@ -13,21 +13,26 @@ use sha2::{Digest, Sha256};
 use store::{HostRows, SealedSecret, StoreError};
 
 use super::{Services, files};
+use crate::hosts::Ways;
 
 impl Services {
     /// The desired state of a host; its generation is the caller's to set, and its hashes the session's, which compares by
-    /// them. With it the replicas that are to go and that it therefore does not name. `None`: there is no such host.
-    pub(crate) async fn desired(
-        &self,
-        id: &HostId,
-    ) -> Result<Option<(DesiredState, Vec<ReplicaId>)>, StoreError> {
+    /// them. With it the replicas that are on their way out. `None`: there is no such host.
+    pub(crate) async fn desired(&self, id: &HostId) -> Result<Option<(DesiredState, Ways)>, StoreError> {
         let Some(HostRows { host, projects, registries }) = self.store.host_rows(id.clone()).await? else {
             return Ok(None);
         };
         let files = self.contents(id, &projects).await?;
         let registries = self.credentials(registries);
         let here = projects.iter().flat_map(|it| &it.replicas).filter(|it| it.host_id == *id);
-        let leaves = here.filter(|it| it.phase == Phase::Removing).map(|it| it.id.clone()).collect();
+        let mut ways = Ways::default();
+        for replica in here {
+            match replica.phase {
+                Phase::Removing => ways.leaves.push(replica.id.clone()),
+                Phase::Draining => drop(ways.drains.insert(replica.id.clone())),
+                Phase::Preparing | Phase::Starting | Phase::Serving => {}
+            }
+        }
         let state = desired_state(&HostWorld {
             host: &host,
             epoch: self.epoch_of(&host),
@@ -37,7 +42,7 @@ impl Services {
             registries: &registries,
             unknown: self.live.unknown(id),
         });
-        Ok(Some((state, leaves)))
+        Ok(Some((state, ways)))
     }
 
     /// The contents of the files that replicas on a host see.

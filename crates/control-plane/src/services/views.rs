@@ -63,6 +63,7 @@ impl Services {
                 foreign_ports: live.foreign_ports,
                 items: live.items,
                 routes: live.routes,
+                drained: live.drained,
                 blocks: Blocks {
                     range: self.networks,
                     ours: load.subnets,

@@ -1,6 +1,9 @@
 //! Hosts that lose what they ran, or are lost themselves: what is left of it in the server goes, and what has no place gets
 //! one as soon as there is one.
 
+use host_proto::message::ReplicaStatus;
+use host_proto::report::{HealthState, ReplicaReport, ReplicaState};
+use host_proto::{ToAgent, ToServer};
 use reqwest::StatusCode;
 use serde_json::json;
 
@@ -144,4 +147,55 @@ async fn a_host_that_is_not_connected_says_so_at_once_and_when_it_was_also_after
     let after = (api.host("h1").await.last_seen, api.host("h2").await.last_seen);
     assert!(after.0 == before.0 && after.1 >= before.1, "{after:?}, before {before:?}");
     world.stop().await;
+}
+
+/// What was made when nobody wanted it any more is known to its host alone: it goes all the same, and the budget of
+/// removals does not hold up what goes with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r33_a_container_of_a_replica_that_nobody_knows_may_go_as_soon_as_its_host_tells_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let mut host = api.sim_host("h1").await;
+    let mut tells = async |state: Option<ReplicaState>| {
+        if let Some(state) = state {
+            let replicas = vec![ReplicaReport { state, ..stranger() }];
+            host.say(ToServer::ReplicaStatus(ReplicaStatus { replicas })).await;
+        }
+        loop {
+            let frame = testkit::soon("a state", host.next()).await.unwrap();
+            if let ToAgent::DesiredState(state) = &frame.body {
+                let removals = state.removals.replicas;
+                host.obey(frame).await;
+                return removals;
+            }
+            host.obey(frame).await;
+        }
+    };
+    // The first only adopts, and is followed by one that does not.
+    assert_eq!((tells(None).await, tells(None).await), (0, 0));
+    assert_eq!(tells(Some(ReplicaState::Running)).await, 1);
+    assert_eq!(tells(Some(ReplicaState::Removed)).await, 0);
+    world.stop().await;
+}
+
+fn stranger() -> ReplicaReport {
+    ReplicaReport {
+        replica_id: "rep_1".parse().unwrap(),
+        service_id: "svc_1".parse().unwrap(),
+        release_id: "rel_1".parse().unwrap(),
+        spec_hash: "h".to_owned(),
+        container_id: Some("c".to_owned()),
+        state: ReplicaState::Running,
+        health: HealthState::None,
+        started_at: None,
+        exit_code: None,
+        oom_killed: false,
+        restarts: 0,
+        ip: None,
+        image_digest: None,
+        last_error: None,
+        last_log_lines: Vec::new(),
+        held_reason: None,
+    }
 }

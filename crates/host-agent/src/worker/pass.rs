@@ -7,10 +7,11 @@ use std::time::Duration;
 use host_drivers::docker::Look;
 use host_drivers::health::targets;
 use host_proto::desired::{DesiredState, Section};
+use host_proto::id::ReplicaId;
 use host_proto::message::ToServer;
 use host_proto::report::{ItemResult, ReplicaReport, ReplicaState};
 use reconcile::report::{Sight, reports};
-use reconcile::{Actual, Allowed, Phase, Plan, Run, Seen, Step, plan};
+use reconcile::{Actual, Allowed, Item, Phase, Plan, Run, Seen, Step, plan};
 
 use super::{Done, LISTS_EVERY, Running, STEPS_AT_A_TIME, SWEEP_EVERY, Worker};
 use crate::handles::Snapshot;
@@ -31,6 +32,7 @@ impl Worker {
         self.passes += 1;
         self.next_pass = began + self.every;
         let mut look = std::mem::take(&mut self.look);
+        self.ended.clear();
         look.lists |= self.passes % LISTS_EVERY == 1;
         // A list of many containers takes the engine longer than to make one more. What is planned from an old one is
         // looked at afterwards, as all that is done is.
@@ -50,7 +52,7 @@ impl Worker {
         actual.set_health(&self.prober.states().borrow());
         let plan = self.decide(&actual);
         let memory = &mut self.memory;
-        let busy = |item: &reconcile::Item| plan.mentions(item);
+        let busy = |item: &Item| plan.mentions(item);
         memory.keep(busy);
         if !plan.is_idle() {
             tracing::debug!("{plan}");
@@ -131,11 +133,12 @@ impl Worker {
             running.phase += 1;
             match phase {
                 Phase::Networks => self.firewall(),
+                Phase::Files => self.lead_away().await,
                 Phase::Replicas => {
                     self.serve().await;
                     self.parts.net.look_at_docker().await;
                 }
-                Phase::Volumes | Phase::Files | Phase::Cleanup => {}
+                Phase::Volumes | Phase::Cleanup => {}
             }
         }
     }
@@ -153,10 +156,19 @@ impl Worker {
         }
     }
 
+    /// A host that was away may be told that a replica goes without ever having been told that another took its place.
+    async fn lead_away(&mut self) {
+        let stops = self.run.as_ref().is_some_and(|running| running.plan.stops_any());
+        if let (true, Some(wanted)) = (stops, &self.wanted) {
+            let state = wanted.state.clone();
+            self.parts.net.lead_away(&state).await;
+        }
+    }
+
     async fn serve(&mut self) {
         let Some(state) = self.wanted.as_ref().map(|wanted| wanted.state.clone()) else { return };
         let items = self.parts.net.serve(&state).await;
-        if !self.parts.net.up {
+        if self.parts.net.down.is_some() {
             self.next_pass = self.next_pass.min(self.parts.clock.now() + SOON);
         }
         if let Some(running) = &mut self.run {
@@ -225,6 +237,7 @@ impl Worker {
             items,
             engine_error,
             firewall_error: running.firewall_error,
+            netd_error: self.parts.net.down.clone(),
             refused_removals: running.plan.refused.any(),
             selftest: self.parts.net.selftest.clone(),
             blocks: running.actual.taken.known().cloned(),
@@ -274,9 +287,12 @@ impl Worker {
         for text in seen.iter_mut().flatten().flat_map(|report| &mut report.last_log_lines) {
             *text = self.parts.log.masked(text);
         }
+        // A step for it is under way, or ended after the look: what was seen of it may not be so any more.
+        let (ended, memory) = (&self.ended, &self.memory);
+        let moving = |id: &ReplicaId| ended.contains(id) || memory.is_busy(&Item::Replica(id.clone()));
         if let Some(reports) = &seen
             && self.online
-            && let Some(status) = self.reporter.changes(reports)
+            && let Some(status) = self.reporter.changes(reports, moving)
         {
             self.say(ToServer::ReplicaStatus(status));
         }

@@ -86,6 +86,19 @@ impl Config {
         }
     }
 
+    /// The same while what it replaces goes: nothing leads to those who leave any more, and they keep their names to the
+    /// end. A network in whose block another one stands now is not served twice.
+    pub fn while_leaving(mut self, before: &Self) -> Self {
+        let overlap = |a: &Network, b: &Network| a.subnet.contains(b.gateway) || b.subnet.contains(a.gateway);
+        let free = |it: &&Network| !self.networks.iter().any(|own| own.id == it.id || overlap(own, it));
+        let more: Vec<_> = before.networks.iter().filter(free).cloned().collect();
+        self.networks.extend(more);
+        for (ip, networks) in &before.members {
+            self.members.entry(*ip).or_insert_with(|| networks.clone());
+        }
+        self
+    }
+
     /// Whether an address still belongs to something that should exist: a replica, or the end of a route.
     pub(crate) fn knows(&self, ip: IpAddr) -> bool {
         let member = match ip {

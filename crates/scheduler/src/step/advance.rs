@@ -1,12 +1,13 @@
 //! One service: towards as many working replicas of the wanted release as are wanted, one replaced at a time.
 
+use model::UnixMillis;
 use model::hosting::{Phase, Release, Replica};
 use model::service::{Condition, Order, Scale};
 
 use super::settle::opening;
-use super::{Change, DRAIN_MS, Failures, Look, Step};
+use super::{AWAITED, Change, DRAIN, DRAIN_PATIENCE, Failures, Look, Step};
 use crate::judge::{Verdict, judge, judge_prepared};
-use crate::world::age_ms;
+use crate::world::Presence;
 
 impl Look<'_> {
     /// What happens next for this service.
@@ -35,19 +36,30 @@ impl Look<'_> {
             Phase::Preparing if self.is_current(replica) => self.look_at_prepared(step, failed, replica),
             Phase::Starting if self.is_current(replica) => self.look_at_new(step, failed, replica),
             Phase::Preparing | Phase::Starting | Phase::Serving => {}
-            Phase::Draining => {
-                let drained = age_ms(self.now, replica.phase_since) >= DRAIN_MS;
-                if drained || !self.is_online(replica) {
-                    step.phase(replica, Phase::Removing);
-                } else {
-                    step.look_at(after(replica, DRAIN_MS));
-                }
-            }
+            Phase::Draining => match self.drained_at(replica) {
+                Some(at) if self.now < at => step.look_at(at),
+                _ => step.phase(replica, Phase::Removing),
+            },
             Phase::Removing => {
                 if replica.state() == host_proto::report::ReplicaState::Removed {
                     step.changes.push(Change::Forget(replica.id.clone()));
                 }
             }
+        }
+    }
+
+    /// When a replica that is drained may be stopped: a while after its host said that nothing leads to it any more, or when
+    /// it does not say so for too long. `None`: now, as the host is gone, and does on its own what it is told when it is back.
+    fn drained_at(&self, replica: &Replica) -> Option<UnixMillis> {
+        let view = self.hosts.iter().find(|view| view.host.id == replica.host_id)?;
+        let at_last = replica.phase_since.after(DRAIN_PATIENCE);
+        match view.presence {
+            Presence::Online => {
+                let drained = view.drained.get(&replica.id).map(|since| since.after(DRAIN));
+                Some(drained.map_or(at_last, |at| at.min(at_last)))
+            }
+            Presence::Awaited => Some(self.now.after(AWAITED)),
+            Presence::Gone => None,
         }
     }
 
@@ -202,9 +214,6 @@ impl Look<'_> {
             Phase::Preparing | Phase::Starting => step.phase(replica, Phase::Removing),
             Phase::Serving => {
                 step.phase(replica, Phase::Draining);
-                step.look_at(model::UnixMillis(
-                    self.now.0.saturating_add(i64::try_from(DRAIN_MS).unwrap_or(0)),
-                ));
             }
             Phase::Draining | Phase::Removing => {}
         }
@@ -268,8 +277,4 @@ impl Look<'_> {
             (!there && wanted.count > 0).then(|| format!("{} {condition}", dependency.service))
         })
     }
-}
-
-fn after(replica: &Replica, by_ms: u64) -> model::UnixMillis {
-    model::UnixMillis(replica.phase_since.0.saturating_add(i64::try_from(by_ms).unwrap_or(i64::MAX)))
 }

@@ -152,6 +152,7 @@ impl Sim {
             items: Vec::new(),
             blocks: Blocks::new("10.208.0.0/20".parse().unwrap()),
             routes: scheduler::Routes::new(),
+            drained: scheduler::Drained::new(),
         };
         Self {
             now: 1_000_000,
@@ -402,6 +403,11 @@ impl Sim {
         }
         if self.answers {
             self.host.routes = scheduler::desired::routes_of(&self.desired());
+            let now = UnixMillis(self.now);
+            let drains = self.world.replicas.iter().filter(|it| it.phase == Phase::Draining);
+            self.host.drained = drains
+                .map(|it| (it.id.clone(), self.host.drained.get(&it.id).copied().unwrap_or(now)))
+                .collect();
         }
         self.network();
         let now = self.now;
@@ -518,6 +524,10 @@ impl Sim {
 
     pub(crate) fn phase(&self, id: &ReplicaId) -> Phase {
         self.world.replica(id).unwrap().phase
+    }
+
+    pub(crate) fn in_phase(&self, phase: Phase) -> usize {
+        self.world.replicas.iter().filter(|it| it.phase == phase).count()
     }
 
     pub(crate) fn desired(&self) -> DesiredState {

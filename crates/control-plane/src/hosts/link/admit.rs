@@ -76,7 +76,7 @@ impl Connection {
 
     /// The host is none any more.
     fn removed(&mut self) {
-        if self.errands.take().is_some() {
+        if self.tasks.take().is_some() {
             self.services.live.forget(&self.id, REMOVED);
         }
         let now = self.now();
@@ -132,7 +132,7 @@ impl Connection {
         // A token that was offered and not confirmed is confirmed by its use: the host has it on its disk.
         let until = at.after(host_proto::limits::TOKEN_GRACE);
         services.store.confirm_host_token(self.id.clone(), self.arrival.token, at, until).await?;
-        self.errands = Some(services.live.begin(&self.id, self.start(at, hello.facts.docker.clone())));
+        self.tasks = Some(services.live.begin(&self.id, self.start(at, hello.facts.docker.clone())));
         services.heard_hello(&self.id, hello).await?;
         let age = at.0.saturating_sub(self.arrival.link.token_created_at.0);
         let host = host_of(&services, &self.id, hello).await?;

@@ -94,3 +94,18 @@ fn an_address_is_known_as_long_as_something_should_have_it() {
     assert!(known([10, 208, 1, 2]) && known([10, 208, 1, 3]) && known([10, 209, 0, 9]));
     assert!(!known([10, 208, 1, 4]) && !config.knows("::1".parse().unwrap()));
 }
+
+#[test]
+fn those_who_leave_keep_their_names_and_nothing_leads_to_them() {
+    let range = "10.208.0.0/12".parse().unwrap();
+    let before = Config::of(&state(), range);
+    let mut after = DesiredState::empty("e", 2);
+    after.networks = vec![desired(4, "10.208.2.0/24")];
+    let moved = Config::of(&after, range);
+    let leaving = moved.clone().while_leaving(&before);
+    assert_eq!((&leaving.routes, &leaving.dns), (&moved.routes, &moved.dns));
+    assert_eq!(leaving.members, before.members);
+    let names: Vec<_> = leaving.networks.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(names, ["net_4", "net_1"], "where net_2 was is another one now");
+    assert_eq!(before.clone().while_leaving(&before), before);
+}

@@ -14,10 +14,11 @@ use anyhow::bail;
 use host_proto::{
     DesiredState, Frame, Moment, ToServer,
     agent::{Event, Input, Output, Session, Settings},
+    desired::Section,
     limits::METRICS_EVERY,
     message::{
         AgentMetrics, DiskMetrics, EngineMetrics, Hello, HostMetrics, Metrics, NetMetrics, Pong,
-        ReplicaMetrics, StateApplied,
+        ReplicaMetrics, SectionResult, StateApplied,
     },
     report::Outcome,
 };
@@ -143,7 +144,7 @@ impl SimHost {
             generation: state.generation,
             result: Outcome::Applied,
             refused_reason: None,
-            sections: BTreeMap::new(),
+            sections: sections(&state),
             items: Vec::new(),
             replicas,
             removed: gone.cloned().collect(),
@@ -211,4 +212,14 @@ impl SimHost {
             dropped_before: 0,
         }
     }
+}
+
+/// Each section went well.
+fn sections(state: &DesiredState) -> BTreeMap<Section, SectionResult> {
+    let result = |section: &Section| SectionResult {
+        ok: true,
+        hash: state.section_hashes.get(section).cloned().unwrap_or_default(),
+        error: None,
+    };
+    Section::ALL.iter().map(|section| (*section, result(section))).collect()
 }
