@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::bench;
+use crate::complete::{Noun, names};
 use crate::logging::LogFormat;
 
 mod agents;
@@ -45,7 +46,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "MUSTER_DEBUG")]
     pub(crate) debug: bool,
     /// The context to use instead of the current one: see muster context
-    #[arg(long, global = true, env = "MUSTER_CONTEXT", value_name = "NAME")]
+    #[arg(long, global = true, env = "MUSTER_CONTEXT", value_name = "NAME", add = names(Noun::Context))]
     pub(crate) context: Option<String>,
 }
 
@@ -85,6 +86,8 @@ pub(crate) enum Command {
     Dev(DevArgs),
     /// Log in to a server and remember it as a context: the one that --context names, or else the URL's host
     Login(LoginArgs),
+    /// Show who you are to the server, and what you may do
+    Whoami(WhoamiArgs),
     /// End the session of the current context and forget it
     Logout(Connection),
     /// The servers that you are logged in to, and which of them commands talk to
@@ -142,7 +145,9 @@ pub(crate) enum Command {
     Bench(bench::Args),
     /// What runs on a host: join, run, leave
     Agent(agent::AgentArgs),
-    /// Print a completion script for a shell
+    /// Print a completion script for a shell, which also completes names that the server knows
+    ///
+    /// For bash, in ~/.bashrc: source <(muster completion bash)
     Completion(CompletionArgs),
     /// Print the version
     Version,
@@ -271,6 +276,15 @@ pub(crate) struct LoginArgs {
     /// Leave the current context as it is; commands reach this server with --context
     #[arg(long)]
     pub(crate) keep_current: bool,
+}
+
+/// `muster whoami`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WhoamiArgs {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
 }
 
 /// `muster admin`.

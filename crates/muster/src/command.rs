@@ -25,10 +25,9 @@ mod tokens;
 mod users;
 mod views;
 
-use clap::CommandFactory;
 use tokio::runtime::Runtime;
 
-use crate::cli::{AdminArgs, AdminVerb, Cli, CompletionArgs, ResetLogin};
+use crate::cli::{AdminArgs, AdminVerb, CompletionArgs, ResetLogin};
 use crate::failure::{Failure, Kind};
 use crate::output;
 
@@ -42,7 +41,7 @@ pub(crate) use configs::configs;
 pub(crate) use contexts::contexts;
 pub(crate) use doctor::doctor;
 pub(crate) use labels::labels;
-pub(crate) use login::{login, logout};
+pub(crate) use login::{login, logout, whoami};
 pub(crate) use tokens::tokens;
 pub(crate) use users::{passwd, users};
 pub(crate) use views::views;
@@ -67,8 +66,7 @@ pub(crate) fn admin(args: AdminArgs) -> Result<(), Failure> {
 
 /// `muster completion`.
 pub(crate) fn completion(args: &CompletionArgs) -> Result<(), Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "muster", &mut script);
+    let script = crate::complete::script(args.shell).map_err(|error| Failure::of(&error))?;
     output::line(&String::from_utf8_lossy(&script))
 }
 

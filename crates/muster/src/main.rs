@@ -4,6 +4,7 @@
 mod bench;
 mod cli;
 mod command;
+mod complete;
 mod context;
 mod dev;
 mod failure;
@@ -22,9 +23,10 @@ use failure::{Failure, Kind};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::read();
     // Several parts of the program could bring a provider of their own: the choice is made here.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    complete::answer();
+    let cli = Cli::read();
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
@@ -37,6 +39,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Server(args) => server::run(args, global.debug),
         Command::Dev(args) => dev::run(args, global.debug),
         Command::Login(args) => command::login(args, global),
+        Command::Whoami(args) => command::whoami(&args, global),
         Command::Logout(args) => command::logout(&args, global),
         Command::Context(args) => command::contexts(args, global),
         Command::Agents(args) => command::agents(args, global),

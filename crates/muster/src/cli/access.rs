@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::complete::{Noun, names};
+
 use super::{Connection, Output};
 
 /// `muster users`.
@@ -78,6 +80,7 @@ pub(crate) struct UsersCreate {
     .args(["role", "disable", "enable", "new_password", "password_stdin"])))]
 pub(crate) struct UsersSet {
     /// The user
+    #[arg(add = names(Noun::User))]
     pub(crate) name: String,
     /// What the user may do
     #[arg(long, value_enum)]
@@ -104,6 +107,7 @@ pub(crate) struct UsersSet {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UsersRm {
     /// The user
+    #[arg(add = names(Noun::User))]
     pub(crate) name: String,
     /// Do not ask
     #[arg(long, short)]
@@ -160,6 +164,7 @@ pub(crate) struct ApiTokensCreate {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ApiTokensRevoke {
     /// The token's id, as the list shows it
+    #[arg(add = names(Noun::ApiToken))]
     pub(crate) id: String,
     /// Do not ask
     #[arg(long, short)]
@@ -182,7 +187,7 @@ pub(crate) struct PasswdArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AuditArgs {
     /// Only what this user or API token did
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names(Noun::User))]
     pub(crate) actor: Option<String>,
     /// Only this action, such as config.create, or all of a noun: config
     #[arg(long)]

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use crate::complete::{Noun, names};
+
 use super::{AgentsLabel, AgentsOverride, AgentsUnset, Connection, Output};
 
 /// `muster agents`.
@@ -50,7 +52,7 @@ pub(crate) struct AgentsList {
     #[arg(long, value_name = "STATE")]
     pub(crate) config_state: Option<String>,
     /// Only agents that are given this configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names(Noun::Config))]
     pub(crate) config: Option<String>,
     /// Also agents that others have replaced
     #[arg(long)]
@@ -74,6 +76,7 @@ pub(crate) struct AgentsList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AgentsShow {
     /// The agent's instance_uid, or its beginning if that is unique
+    #[arg(add = names(Noun::Agent))]
     pub(crate) instance_uid: String,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -126,6 +129,7 @@ pub(crate) struct TokensCreate {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TokensRevoke {
     /// The token's id, as the list shows it
+    #[arg(add = names(Noun::EnrolmentToken))]
     pub(crate) id: String,
     /// Do not ask
     #[arg(long, short)]

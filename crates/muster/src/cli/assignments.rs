@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use crate::complete::{Noun, names};
+
 use super::{Connection, Consent, Output, Reach};
 
 /// `muster assignments`.
@@ -43,7 +45,7 @@ pub(crate) enum AssignmentsVerb {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsList {
     /// Only assignments of this configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names(Noun::Config))]
     pub(crate) config: Option<String>,
     /// Only assignments in this state: rolling, paused, done, aborted or clearing
     #[arg(long, value_name = "STATE")]
@@ -61,6 +63,7 @@ pub(crate) struct AssignmentsList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsShow {
     /// The assignment's id, or its configuration's name if that has only one
+    #[arg(add = names(Noun::Assignment))]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -72,6 +75,7 @@ pub(crate) struct AssignmentsShow {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsAgents {
     /// The assignment's id, or its configuration's name if that has only one
+    #[arg(add = names(Noun::Assignment))]
     pub(crate) id: String,
     /// Only agents in this state: waiting, in sync, offered, applying, failed, drifted or not configurable
     #[arg(long, value_name = "STATE")]
@@ -86,6 +90,7 @@ pub(crate) struct AssignmentsAgents {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Target {
     /// The configuration's name
+    #[arg(add = names(Noun::Config))]
     pub(crate) config: String,
     /// Its revision; the latest if absent
     #[arg(long, value_name = "NUMBER")]
@@ -144,6 +149,7 @@ pub(crate) struct AssignmentsCreate {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsSetRevision {
     /// The assignment's id, or its configuration's name if that has only one
+    #[arg(add = names(Noun::Assignment))]
     pub(crate) id: String,
     /// The revision's number
     pub(crate) revision: u32,
@@ -166,6 +172,7 @@ pub(crate) struct AssignmentsSetRevision {
     .args(["selector", "all", "priority", "batch_percent"])))]
 pub(crate) struct AssignmentsSet {
     /// The assignment's id, or its configuration's name if that has only one
+    #[arg(add = names(Noun::Assignment))]
     pub(crate) id: String,
     /// The agents with these attributes and labels from now on
     #[arg(long, short = 'l', value_name = "SELECTOR")]
@@ -191,6 +198,7 @@ pub(crate) struct AssignmentsSet {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsPause {
     /// The assignment's id, or its configuration's name if that has only one
+    #[arg(add = names(Noun::Assignment))]
     pub(crate) id: String,
     /// Why, for those who come later
     #[arg(long, value_name = "TEXT")]
@@ -205,6 +213,7 @@ pub(crate) struct AssignmentsPause {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsResume {
     /// The assignment's id, or its configuration's name if that has only one
+    #[arg(add = names(Noun::Assignment))]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) consent: Consent,
@@ -220,6 +229,7 @@ pub(crate) struct AssignmentsResume {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsAbort {
     /// The assignment's id, or its configuration's name if that has only one
+    #[arg(add = names(Noun::Assignment))]
     pub(crate) id: String,
     /// Why, for those who come later
     #[arg(long, value_name = "TEXT")]
@@ -236,6 +246,7 @@ pub(crate) struct AssignmentsAbort {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignmentsRm {
     /// The assignment's id, or its configuration's name if that has only one
+    #[arg(add = names(Noun::Assignment))]
     pub(crate) id: String,
     /// Tell the agents to forget the configuration
     #[arg(long)]

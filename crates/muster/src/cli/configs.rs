@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::complete::{Noun, names};
+
 use super::{Connection, Output};
 
 /// `muster configs`.
@@ -50,6 +52,7 @@ pub(crate) struct ConfigsList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConfigsShow {
     /// The configuration's name
+    #[arg(add = names(Noun::Config))]
     pub(crate) name: String,
     /// The revision; the latest if absent
     #[arg(long, value_name = "NUMBER")]
@@ -64,6 +67,7 @@ pub(crate) struct ConfigsShow {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConfigsHistory {
     /// The configuration's name
+    #[arg(add = names(Noun::Config))]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -84,6 +88,7 @@ pub(crate) struct Sources {
 pub(crate) struct ConfigsApply {
     /// The configuration that all files belong to. If absent, each file and each directory is one of its own, named
     /// after it, and a directory's files and directories are taken one by one
+    #[arg(add = names(Noun::Config))]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) sources: Sources,
@@ -118,6 +123,7 @@ pub(crate) struct ConfigsCheck {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConfigsDiff {
     /// The configuration's name
+    #[arg(add = names(Noun::Config))]
     pub(crate) name: String,
     /// The old revision; the one before the new one if absent
     #[arg(long, value_name = "NUMBER")]
@@ -138,6 +144,7 @@ pub(crate) struct ConfigsDiff {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConfigsRm {
     /// The configuration's name
+    #[arg(add = names(Noun::Config))]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) consent: super::Consent,
@@ -151,7 +158,7 @@ pub(crate) struct ConfigsImport {
     /// The name of the new configuration
     pub(crate) name: String,
     /// The agent's instance_uid, or its beginning if that is unique
-    #[arg(long, value_name = "INSTANCE_UID")]
+    #[arg(long, value_name = "INSTANCE_UID", add = names(Noun::Agent))]
     pub(crate) from_agent: String,
     /// Why; the history shows it
     #[arg(long, short, value_name = "TEXT")]

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use crate::complete::{Noun, names};
+
 use super::Output;
 
 /// `muster context`.
@@ -35,6 +37,7 @@ pub(crate) struct ContextList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContextUse {
     /// The context's name
+    #[arg(add = names(Noun::Context))]
     pub(crate) name: String,
 }
 
@@ -42,6 +45,7 @@ pub(crate) struct ContextUse {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContextShow {
     /// The context's name; the current one if absent
+    #[arg(add = names(Noun::Context))]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -51,5 +55,6 @@ pub(crate) struct ContextShow {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContextRm {
     /// The context's name
+    #[arg(add = names(Noun::Context))]
     pub(crate) name: String,
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::complete::{Noun, names};
+
 use super::{Connection, Consent, Output};
 
 /// Compose files, and what they are read with.
@@ -14,7 +16,7 @@ pub(crate) struct ComposeArgs {
     #[arg(long = "file", short = 'f', value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The project's name; if absent what the files say, else the name of their directory
-    #[arg(long, short = 'p', value_name = "NAME")]
+    #[arg(long, short = 'p', value_name = "NAME", add = names(Noun::Project))]
     pub(crate) project: Option<String>,
     /// A file with values of variables instead of .env beside the Compose file; can be given several times
     #[arg(long, value_name = "FILE")]
@@ -92,7 +94,7 @@ pub(crate) enum DeploymentsVerb {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DeploymentsList {
     /// Only of this project
-    #[arg(long, short = 'p', value_name = "NAME")]
+    #[arg(long, short = 'p', value_name = "NAME", add = names(Noun::Project))]
     pub(crate) project: Option<String>,
     /// At most so many
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
@@ -110,6 +112,7 @@ pub(crate) struct DeploymentsList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DeploymentsShow {
     /// The deployment's number
+    #[arg(add = names(Noun::Deployment))]
     pub(crate) id: String,
     /// Wait until it is over: exit code 1 when it went back, 6 when the time is over
     #[arg(long)]
@@ -127,6 +130,7 @@ pub(crate) struct DeploymentsShow {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DeploymentsAbort {
     /// The deployment's number
+    #[arg(add = names(Noun::Deployment))]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) consent: Consent,
@@ -170,6 +174,7 @@ pub(crate) struct ProjectsList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectsShow {
     /// The project's name
+    #[arg(add = names(Noun::Project))]
     pub(crate) project: String,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -181,6 +186,7 @@ pub(crate) struct ProjectsShow {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectsRm {
     /// The project's name
+    #[arg(add = names(Noun::Project))]
     pub(crate) project: String,
     /// Remove its volumes too, with all that is in them; nothing brings that back
     #[arg(long)]

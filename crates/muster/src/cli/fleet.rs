@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use crate::complete::{Noun, names};
+
 use super::{Connection, Consent, Output};
 
 /// Which agents a change is for. Nothing given, or an empty selector, never means everybody by accident.
@@ -19,6 +21,7 @@ pub(crate) struct Reach {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AgentsLabel {
     /// The agent's instance_uid, or its beginning if that is unique
+    #[arg(add = names(Noun::Agent))]
     pub(crate) instance_uid: String,
     /// Labels to set (KEY=VALUE) and to remove (KEY-)
     #[arg(required = true, value_name = "LABEL")]
@@ -33,8 +36,10 @@ pub(crate) struct AgentsLabel {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AgentsOverride {
     /// The agent's instance_uid, or its beginning if that is unique
+    #[arg(add = names(Noun::Agent))]
     pub(crate) instance_uid: String,
     /// The configuration's name
+    #[arg(add = names(Noun::Config))]
     pub(crate) config: String,
     /// Its revision; the latest if absent
     #[arg(long, value_name = "NUMBER")]
@@ -49,6 +54,7 @@ pub(crate) struct AgentsOverride {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AgentsUnset {
     /// The agent's instance_uid, or its beginning if that is unique
+    #[arg(add = names(Noun::Agent))]
     pub(crate) instance_uid: String,
     #[command(flatten)]
     pub(crate) consent: Consent,
@@ -149,7 +155,7 @@ pub(crate) struct ViewsCreate {
     #[arg(long, value_name = "STATE")]
     pub(crate) config_state: Option<String>,
     /// Agents that are given this configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names(Noun::Config))]
     pub(crate) config: Option<String>,
     /// Order
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
@@ -164,6 +170,7 @@ pub(crate) struct ViewsCreate {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ViewsRm {
     /// The view's name or id
+    #[arg(add = names(Noun::View))]
     pub(crate) view: String,
     #[command(flatten)]
     pub(crate) connection: Connection,

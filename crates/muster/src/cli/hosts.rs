@@ -2,6 +2,8 @@
 
 use clap::{ArgAction, ArgGroup, Args, Subcommand};
 
+use crate::complete::{Noun, names};
+
 use super::{Connection, Consent, Output};
 
 /// `muster hosts`.
@@ -44,7 +46,7 @@ pub(crate) struct HostsAdd {
     #[arg(long, value_name = "DURATION", default_value = "1h")]
     pub(crate) expires: String,
     /// The machine takes the place of this host, whose own machine was lost or made anew
-    #[arg(long, value_name = "HOST", conflicts_with_all = ["name", "name_flag"])]
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["name", "name_flag"], add = names(Noun::Host))]
     pub(crate) replace: Option<String>,
     /// Wait until the machine is a host with an engine that answers, as is usual on a terminal; exit code 6 when the
     /// command has expired by then
@@ -75,6 +77,7 @@ pub(crate) struct HostsList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HostsShow {
     /// The host's name or id
+    #[arg(add = names(Noun::Host))]
     pub(crate) host: String,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -88,6 +91,7 @@ pub(crate) struct HostsShow {
     .args(["name", "labels", "cordon", "uncordon", "allow_path", "forbid_path", "adopting"])))]
 pub(crate) struct HostsSet {
     /// The host's name or id
+    #[arg(add = names(Noun::Host))]
     pub(crate) host: String,
     /// Another name
     #[arg(long, value_name = "NAME")]
@@ -122,6 +126,7 @@ pub(crate) struct HostsSet {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HostsRm {
     /// The host's name or id
+    #[arg(add = names(Noun::Host))]
     pub(crate) host: String,
     /// Also when services or volumes are meant to be there, because it does not come back
     #[arg(long)]
@@ -136,6 +141,7 @@ pub(crate) struct HostsRm {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HostsLog {
     /// The host's name or id
+    #[arg(add = names(Noun::Host))]
     pub(crate) host: String,
     /// The last so many lines
     #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=500))]
@@ -175,6 +181,7 @@ pub(crate) struct HostTokensList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HostTokensRevoke {
     /// The token's id, as the list shows it
+    #[arg(add = names(Noun::JoinToken))]
     pub(crate) id: String,
     /// Do not ask
     #[arg(long, short)]

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::complete::{Noun, names};
+
 use super::{Attending, Connection, Consent, Output};
 
 /// `muster services`.
@@ -34,10 +36,10 @@ pub(crate) enum ServicesVerb {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServicesList {
     /// Only of this project
-    #[arg(value_name = "PROJECT")]
+    #[arg(value_name = "PROJECT", add = names(Noun::Project))]
     pub(crate) project: Option<String>,
     /// The same as PROJECT
-    #[arg(long = "project", short = 'p', value_name = "NAME", conflicts_with = "project")]
+    #[arg(long = "project", short = 'p', value_name = "NAME", conflicts_with = "project", add = names(Noun::Project))]
     pub(crate) project_flag: Option<String>,
     /// Print again whenever something changes
     #[arg(long, short)]
@@ -59,7 +61,7 @@ impl ServicesList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServicesShow {
     /// The service
-    #[arg(value_name = "PROJECT/SERVICE")]
+    #[arg(value_name = "PROJECT/SERVICE", add = names(Noun::Service))]
     pub(crate) service: String,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -71,7 +73,7 @@ pub(crate) struct ServicesShow {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServicesScale {
     /// Services with the number of their replicas
-    #[arg(value_name = "PROJECT/SERVICE=COUNT", required = true)]
+    #[arg(value_name = "PROJECT/SERVICE=COUNT", required = true, add = names(Noun::ServiceCount))]
     pub(crate) counts: Vec<String>,
     #[command(flatten)]
     pub(crate) consent: Consent,
@@ -87,7 +89,7 @@ pub(crate) struct ServicesScale {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServicesRollback {
     /// The service
-    #[arg(value_name = "PROJECT/SERVICE")]
+    #[arg(value_name = "PROJECT/SERVICE", add = names(Noun::Service))]
     pub(crate) service: String,
     /// The release to go to; the newest one before the current one that served if absent
     #[arg(long, value_name = "NUMBER")]
@@ -109,7 +111,7 @@ pub(crate) struct ServicesRollback {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServicesRm {
     /// The service
-    #[arg(value_name = "PROJECT/SERVICE")]
+    #[arg(value_name = "PROJECT/SERVICE", add = names(Noun::Service))]
     pub(crate) service: String,
     #[command(flatten)]
     pub(crate) consent: Consent,
@@ -125,7 +127,7 @@ pub(crate) struct ServicesRm {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LogsArgs {
     /// A service, or a project for all its services
-    #[arg(value_name = "PROJECT[/SERVICE]")]
+    #[arg(value_name = "PROJECT[/SERVICE]", add = names(Noun::ProjectOrService))]
     pub(crate) what: String,
     /// Go on with lines as they come, also from replicas that are started later
     #[arg(long, short)]
@@ -173,10 +175,10 @@ pub(crate) enum SecretsVerb {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SecretsList {
     /// The project's name
-    #[arg(value_name = "PROJECT", required_unless_present = "project_flag")]
+    #[arg(value_name = "PROJECT", required_unless_present = "project_flag", add = names(Noun::Project))]
     pub(crate) project: Option<String>,
     /// The same as PROJECT
-    #[arg(long = "project", short = 'p', value_name = "NAME", conflicts_with = "project")]
+    #[arg(long = "project", short = 'p', value_name = "NAME", conflicts_with = "project", add = names(Noun::Project))]
     pub(crate) project_flag: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -188,7 +190,7 @@ pub(crate) struct SecretsList {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SecretsSet {
     /// The secret; the project need not be deployed yet
-    #[arg(value_name = "PROJECT/NAME")]
+    #[arg(value_name = "PROJECT/NAME", add = names(Noun::Secret))]
     pub(crate) secret: String,
     /// Take the content of this file as it is; if absent, it is read from standard input, or asked for on a terminal
     #[arg(long, value_name = "FILE")]
@@ -201,7 +203,7 @@ pub(crate) struct SecretsSet {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SecretsRm {
     /// The secret
-    #[arg(value_name = "PROJECT/NAME")]
+    #[arg(value_name = "PROJECT/NAME", add = names(Noun::Secret))]
     pub(crate) secret: String,
     #[command(flatten)]
     pub(crate) consent: Consent,
@@ -255,6 +257,7 @@ pub(crate) struct RegistriesSet {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RegistriesRm {
     /// Host and port, as the list shows them
+    #[arg(add = names(Noun::Registry))]
     pub(crate) registry: String,
     #[command(flatten)]
     pub(crate) consent: Consent,

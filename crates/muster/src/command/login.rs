@@ -1,16 +1,17 @@
-//! `muster login` and `muster logout`.
+//! `muster login`, `muster whoami` and `muster logout`.
 
 use std::io::{self, IsTerminal, Read, Write};
 
 use api::client::presented_keys;
 use api::session::Login;
 use api::{Client, ClientError, Trust};
+use serde::Serialize;
 
 use super::runtime;
-use crate::cli::{Connection, Global, LoginArgs};
+use crate::cli::{Connection, Global, LoginArgs, WhoamiArgs};
 use crate::context::{self, Context, Contexts, Turn, trust};
 use crate::failure::{Failure, Kind};
-use crate::output;
+use crate::output::{self, safe};
 
 /// Logs in and remembers the server.
 pub(crate) fn login(args: LoginArgs, global: &Global) -> Result<(), Failure> {
@@ -162,6 +163,46 @@ fn prompt(text: &str) -> Result<(), Failure> {
 fn host_of(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split('/').next().unwrap_or(rest).to_owned()
+}
+
+/// Who the server takes somebody for.
+#[derive(Debug, Serialize)]
+struct Me<'a> {
+    user: &'a str,
+    role: &'a str,
+    url: &'a str,
+    /// The context that the login is kept in; `null`: a token was given.
+    context: Option<&'a str>,
+    /// `null`: an API token without an end.
+    expires_at: Option<&'a str>,
+}
+
+/// Says who the caller is to the server.
+pub(crate) fn whoami(args: &WhoamiArgs, global: &Global) -> Result<(), Failure> {
+    let contexts = Contexts::load()?;
+    let client = context::client(&args.connection, global)?;
+    let session = runtime()?.block_on(client.session())?;
+    let kept = context::stored(&contexts, &args.connection, global)?.map(|(name, _)| name);
+    // A token without an end has the last moment that can be written.
+    let ends = Some(session.expires_at.as_str()).filter(|at| !at.starts_with("9999-"));
+    let me = Me {
+        user: &session.user.name,
+        role: &session.user.role,
+        url: client.base(),
+        context: kept.filter(|_| args.connection.token.is_none()),
+        expires_at: ends,
+    };
+    let table = || {
+        let lines = [
+            ("user", safe(me.user)),
+            ("role", safe(me.role)),
+            ("server", safe(me.url)),
+            ("context", me.context.map_or_else(|| "none, a token was given".to_owned(), safe)),
+            ("until", me.expires_at.map_or_else(|| "no end".to_owned(), safe)),
+        ];
+        lines.map(|(name, value)| format!("{name:<9}{value}")).join("\n")
+    };
+    output::value(args.output.format, &me, table, || vec![me.user.to_owned()])
 }
 
 /// Ends the session and forgets it.

@@ -2,20 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
-use std::process::Output;
 
 use opamp_proto::wire::{AgentDescription, AgentToServer, AnyValue, KeyValue, any_value::Value};
 use serde_json::Value as Json;
 use testkit::raw::Connection;
 
 use crate::process::{Place, Server, text};
-
-fn log_in(place: &Place, server: &Server, extra: &[&str]) -> Output {
-    let file = place.path("password");
-    std::fs::write(&file, server.ready.admin_password.as_deref().unwrap()).unwrap();
-    let args = [&["login", &server.ready.console, "--password-stdin"], extra].concat();
-    place.command(&args).stdin(std::fs::File::open(file).unwrap()).output().unwrap()
-}
 
 /// Runs a command that must succeed.
 fn good(place: &Place, args: &[&str]) -> String {
@@ -61,7 +53,7 @@ fn bring_in(server: &Server, name: &str, number: u8) {
 fn agents_are_listed_and_shown_in_every_format() {
     let place = Place::new();
     let server = place.server(&["--insecure-http"]);
-    assert!(log_in(&place, &server, &[]).status.success());
+    assert!(place.log_in(&server, &[]).status.success());
     bring_in(&server, "web", 1);
     bring_in(&server, "d\u{1b}[31mb", 2);
     let uid = "01010101-0101-0101-0101-010101010101";
@@ -92,7 +84,7 @@ fn agents_are_listed_and_shown_in_every_format() {
 fn a_watched_list_is_printed_again_when_an_agent_arrives() {
     let place = Place::new();
     let server = place.server(&["--insecure-http"]);
-    assert!(log_in(&place, &server, &[]).status.success());
+    assert!(place.log_in(&server, &[]).status.success());
     let (pipe, out) = std::io::pipe().unwrap();
     let mut watcher = place.command(&["agents", "list", "--watch"]).stdout(out).spawn().unwrap();
     let mut lines = BufReader::new(pipe).lines().map(Result::unwrap);
@@ -109,7 +101,7 @@ fn a_watched_list_is_printed_again_when_an_agent_arrives() {
 fn tokens_are_made_listed_and_revoked() {
     let place = Place::new();
     let server = place.server(&["--insecure-http"]);
-    assert!(log_in(&place, &server, &[]).status.success());
+    assert!(place.log_in(&server, &[]).status.success());
     let token = good(&place, &["tokens", "create", "edge", "--expires", "1h", "-o", "name"]);
     assert!(token.starts_with("mst_"), "{token}");
     let json: Json = serde_json::from_str(&good(&place, &["tokens", "list", "-o", "json"])).unwrap();
@@ -132,7 +124,7 @@ fn logins_are_kept_in_a_file_of_mode_0600_and_the_environment_goes_before_it() {
     let place = Place::new();
     let server = place.server(&["--insecure-http"]);
     assert!(bad(&place, &["agents", "list"], 4).contains("no server is known"));
-    assert!(log_in(&place, &server, &[]).status.success());
+    assert!(place.log_in(&server, &[]).status.success());
     let file = place.path(".config/muster/contexts.json");
     assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
     let contexts: Json = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -162,15 +154,15 @@ fn logins_are_kept_in_a_file_of_mode_0600_and_the_environment_goes_before_it() {
 fn a_wrong_password_a_wrong_server_and_an_unknown_authority_say_what_to_do() {
     let place = Place::new();
     let server = place.server(&[]);
-    let unknown = log_in(&place, &server, &[]);
+    let unknown = place.log_in(&server, &[]);
     let err = text(&unknown.stderr);
     assert_eq!(unknown.status.code(), Some(4), "{err}");
     let fingerprint = err.split("--fingerprint ").nth(1).expect("a fingerprint").trim().to_owned();
     assert!(server.out().contains(&fingerprint), "{err}");
-    let good_login = log_in(&place, &server, &["--fingerprint", &fingerprint]);
+    let good_login = place.log_in(&server, &["--fingerprint", &fingerprint]);
     assert!(good_login.status.success(), "{}", text(&good_login.stderr));
     good(&place, &["agents", "list"]);
-    let pinned_wrongly = log_in(&place, &server, &["--fingerprint", &"ab".repeat(32)]);
+    let pinned_wrongly = place.log_in(&server, &["--fingerprint", &"ab".repeat(32)]);
     assert_eq!(pinned_wrongly.status.code(), Some(4), "{}", text(&pinned_wrongly.stderr));
 
     let opamp = server.ready.opamp.trim_end_matches("/v1/opamp").to_owned();
@@ -187,7 +179,7 @@ fn a_wrong_password_a_wrong_server_and_an_unknown_authority_say_what_to_do() {
 fn version_completion_and_help_need_no_server() {
     let place = Place::new();
     assert!(good(&place, &["version"]).starts_with("muster 0."));
-    assert!(good(&place, &["completion", "bash"]).contains("_muster"));
+    assert!(good(&place, &["completion", "bash"]).contains("MUSTER_COMPLETE"));
     assert!(good(&place, &["--help"]).contains("agents"));
     assert_eq!(place.run(&["agents", "fly"]).status.code(), Some(2));
 }

@@ -5,10 +5,7 @@ use serde_json::Value as Json;
 use crate::process::{Place, Server, text};
 
 fn log_in(place: &Place, server: &Server, extra: &[&str]) -> String {
-    let file = place.path("password");
-    std::fs::write(&file, server.ready.admin_password.as_deref().unwrap()).unwrap();
-    let args = [&["login", &server.ready.console, "--password-stdin"], extra].concat();
-    let output = place.command(&args).stdin(std::fs::File::open(file).unwrap()).output().unwrap();
+    let output = place.log_in(server, extra);
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)
 }
@@ -95,5 +92,31 @@ fn a_refused_credential_is_named_by_where_it_is_from() {
     let err = run(&place, &["agents", "list"], 4);
     assert!(err.contains("the login of context \"prod\""), "{err}");
     assert!(err.contains(&format!("muster login {} --context prod", server.ready.console)), "{err}");
+    server.stop();
+}
+
+#[test]
+fn who_somebody_is_to_the_server_is_said_without_a_secret() {
+    let place = Place::new();
+    let server = place.server(&["--insecure-http"]);
+    log_in(&place, &server, &["--context", "here"]);
+    let said = run(&place, &["whoami"], 0);
+    for line in
+        ["user     admin", "role     admin", &format!("server   {}", server.ready.console), "context  here"]
+    {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let me: Json = serde_json::from_str(&run(&place, &["whoami", "-o", "json"], 0)).unwrap();
+    let names: Vec<_> = me.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["context", "expires_at", "role", "url", "user"]);
+    let made = run(&place, &["api-tokens", "create", "ci", "--role", "viewer", "-o", "json"], 0);
+    let made: Json = serde_json::from_str(&made).unwrap();
+    let said = run(&place, &["whoami", "--token", made["token"].as_str().unwrap()], 0);
+    for line in ["role     viewer", "context  none, a token was given", "until    no end"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert_eq!(run(&place, &["whoami", "-o", "name"], 0).trim(), "admin");
+    run(&place, &["logout"], 0);
+    run(&place, &["whoami"], 4);
     server.stop();
 }

@@ -6,6 +6,7 @@ mod access;
 mod backup;
 mod bench;
 mod cli;
+mod complete;
 mod configs;
 mod contexts;
 mod crash;

@@ -73,6 +73,14 @@ impl Place {
         command.stdin(Stdio::null())
     }
 
+    /// `muster login` as the first user of a server.
+    pub(crate) fn log_in(&self, server: &Server, extra: &[&str]) -> Output {
+        let file = self.path("password");
+        std::fs::write(&file, server.ready.admin_password.as_deref().unwrap()).unwrap();
+        let args = [&["login", &server.ready.console, "--password-stdin"], extra].concat();
+        self.command(&args).stdin(std::fs::File::open(file).unwrap()).output().unwrap()
+    }
+
     /// Runs a command to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Output {
         // A server that starts although it must not would wait for ever.
