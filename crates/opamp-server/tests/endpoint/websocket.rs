@@ -122,7 +122,7 @@ async fn s23_pushes_and_answers_do_not_corrupt_each_other() {
         let message = connection.next().await.expect("a frame").message();
         assert_eq!((message.flags, message.error_response), (0, None));
         frames += 1;
-        latest = message.remote_config.map_or(latest, |config| config.config_hash);
+        latest = message.remote_config.map_or(latest, hash_of_whole);
     }
     pushing.await.expect("the pushes");
 }
@@ -161,13 +161,15 @@ async fn s23_pushes_of_many_threads_and_answers_at_the_same_time_leave_every_fra
         let message = connection.next().await.expect("a frame").message();
         assert_eq!((message.flags, message.error_response), (0, None));
         frames += 1;
-        if let Some(config) = message.remote_config {
-            // A frame that was mixed with another would hold another text than its hash says.
-            let files = config.config.expect("s2a_1: an offer");
-            assert_eq!(opamp_proto::hash::config_hash(&files), config.config_hash);
-            latest = config.config_hash;
-        }
+        latest = message.remote_config.map_or(latest, hash_of_whole);
     }
+}
+
+/// The hash of an offer. A frame that was mixed with another would hold another text than its hash says.
+fn hash_of_whole(config: wire::AgentRemoteConfig) -> bytes::Bytes {
+    let files = config.config.expect("s2a_1: an offer");
+    assert_eq!(opamp_proto::hash::config_hash(&files), config.config_hash);
+    config.config_hash
 }
 
 #[tokio::test]
