@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_hosts.sql"),
     include_str!("../migrations/0004_names_of_services.sql"),
     include_str!("../migrations/0005_history_of_hosts.sql"),
+    include_str!("../migrations/0006_changes_of_revisions.sql"),
 ];
 
 /// "mstr", so that another program's database is not taken for ours.

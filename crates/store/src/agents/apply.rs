@@ -137,6 +137,10 @@ fn apply(db: &mut Db<'_>, report: &mut WriteReport, write: &AgentWrite) -> Resul
         report.unchanged += 1;
         return Ok(());
     }
+    if report::put_only_status(db, write)? {
+        report.written += 1;
+        return Ok(());
+    }
     let Some(stored) = db.statements.agent(write.uid)? else {
         report.unknown.push(write.uid);
         return Ok(());

@@ -35,6 +35,20 @@ pub(super) struct RemoteConfigColumns {
     pub(super) error: String,
 }
 
+impl RemoteConfigColumns {
+    /// What a row says of an encoded status. What cannot be decoded was refused by the session already.
+    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+        let wire = wire::RemoteConfigStatus::decode(bytes).ok()?;
+        let number = wire.status;
+        let RemoteConfigState { status: _, hash, error } = wire.into();
+        Some(Self {
+            status: Some(number),
+            hash: (!hash.is_empty()).then_some(hash),
+            error: cut(&error, MAX_ERROR).to_owned(),
+        })
+    }
+}
+
 impl Hot {
     /// A row of which nothing is known yet.
     pub(super) fn new(epoch: SessionEpoch, last_seen: UnixMillis) -> Self {
@@ -97,15 +111,9 @@ impl Hot {
     }
 
     fn take_remote_config(&mut self, bytes: &[u8]) {
-        // What cannot be decoded was refused by the session already.
-        let Ok(wire) = wire::RemoteConfigStatus::decode(bytes) else { return };
-        let number = wire.status;
-        let RemoteConfigState { status: _, hash, error } = wire.into();
-        self.remote_config = RemoteConfigColumns {
-            status: Some(number),
-            hash: (!hash.is_empty()).then_some(hash),
-            error: cut(&error, MAX_ERROR).to_owned(),
-        };
+        if let Some(columns) = RemoteConfigColumns::of(bytes) {
+            self.remote_config = columns;
+        }
     }
 
     /// Whether the row must be written. The last message's time and number alone are no reason: else every

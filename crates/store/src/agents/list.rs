@@ -240,8 +240,7 @@ impl Condition {
         if let Some(name) = &query.config {
             let name = self.bind(Value::Text(name.clone()));
             self.and(&format!(
-                "a.id IN (SELECT g.agent_id FROM agent_config g JOIN config_revision r ON r.id = g.revision_id
-                     JOIN config c ON c.id = r.config_id WHERE c.name = {name})"
+                "a.id IN (SELECT g.agent_id FROM agent_config g JOIN config c ON c.id = g.config_id WHERE c.name = {name})"
             ));
         }
         if query.waiting {

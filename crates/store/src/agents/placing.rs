@@ -116,25 +116,28 @@ impl Store {
     }
 }
 
-/// Writes a place where it differs, and only into the indexes whose columns do: a fleet that gets another revision is in
-/// sync before and after.
+/// Writes a place where it differs, and only into the indexes whose columns do: a fleet that gets another revision of its
+/// configuration is in sync before and after, and that is one statement.
 fn put_place(db: &mut Db<'_>, uid: InstanceUid, new: &Place) -> Result<(), StoreError> {
+    let (assignment, revision) = (new.assignment.map(|id| id.0), new.revision.map(|id| id.0));
+    let (state, reason) = (new.state.number(), &new.reason);
+    if revision.is_some() {
+        let to = (uid.as_bytes(), state, assignment, revision, reason);
+        if db.statements.move_place.get()?.execute(to)? > 0 {
+            return Ok(());
+        }
+    }
     let found = db.statements.select_place.get()?.query_row([uid.as_bytes()], |row| {
         let old = row.get::<_, Option<u8>>(1)?.map(|_| place(row, 1)).transpose()?;
         Ok((row.get::<_, i64>(0)?, old))
     });
     let Some((id, old)) = found.optional()? else { return Ok(()) };
-    let (assignment, revision) = (new.assignment.map(|id| id.0), new.revision.map(|id| id.0));
-    let (state, reason) = (new.state.number(), &new.reason);
     match old {
         None => {
             let insert = db.statements.insert_place.get()?;
             insert.execute((id, state, assignment, revision, reason))?;
         }
         Some(old) if old == *new => {}
-        Some(old) if old.state == new.state => {
-            db.statements.update_place_revision.get()?.execute((id, assignment, revision, reason))?;
-        }
         Some(old) if old.revision == new.revision => {
             db.statements.update_place_state.get()?.execute((id, state, assignment, reason))?;
         }

@@ -8,8 +8,10 @@ use opamp_proto::wire::{self, Message as _};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{OptionalExtension, ToSql, params};
 
-use super::hot::MAX_ERROR;
+use super::hot::{MAX_ERROR, RemoteConfigColumns};
+use super::write::AgentWrite;
 use crate::error::StoreError;
+use crate::value::signed;
 use crate::writer::Db;
 
 /// Parts that can be long and that many agents can have alike.
@@ -68,9 +70,36 @@ pub(super) fn update(db: &mut Db<'_>, id: i64, part: Part, new: &Bytes) -> Resul
     if is_bulky(part) {
         return update_bulky(db, id, part, new);
     }
-    let column = if part == Part::RemoteConfigStatus && is_in_row(new) { None } else { Some(&new[..]) };
+    if part == Part::RemoteConfigStatus && is_in_row(new) {
+        return Ok(db.statements.forget_status.get()?.execute([id])? > 0);
+    }
+    let column = &new[..];
     // The statement compares by itself: one look at the row instead of two.
     Ok(db.statements.update_part[part as usize].get()?.execute(params![id, column])? > 0)
+}
+
+/// Writes a status of a remote configuration that comes alone, in the one row that says it: the answer of a fleet to another
+/// revision. Whether it did: else there is more to be written, or nothing, or the row is another session's.
+pub(super) fn put_only_status(db: &mut Db<'_>, write: &AgentWrite) -> Result<bool, StoreError> {
+    let Some(bytes) = write.only_status() else { return Ok(false) };
+    if !is_in_row(bytes) {
+        return Ok(false);
+    }
+    let Some(columns) = RemoteConfigColumns::of(bytes) else { return Ok(false) };
+    let to = params![
+        write.uid.as_bytes(),
+        signed(write.epoch.server.0),
+        signed(write.epoch.session),
+        write.last_seen.0,
+        signed(write.sequence_num),
+        columns.status,
+        columns.hash,
+        columns.error,
+    ];
+    let id = db.statements.update_status.get()?.query_row(to, |row| row.get::<_, i64>(0)).optional()?;
+    let Some(id) = id else { return Ok(false) };
+    db.statements.forget_status.get()?.execute([id])?;
+    Ok(true)
 }
 
 /// Whether the agent's own row says all that a status of a remote configuration says, so that writing it once suffices:

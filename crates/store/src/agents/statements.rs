@@ -88,13 +88,21 @@ statements! {
         ORDER BY chunk DESC LIMIT 2";
     select_place = "SELECT a.id, c.state, c.assignment_id, c.revision_id, c.reason FROM agent a
         LEFT JOIN agent_config c ON c.agent_id = a.id WHERE a.uid = ?1";
-    insert_place = "INSERT INTO agent_config (agent_id, state, assignment_id, revision_id, reason)
-        VALUES (?1, ?2, ?3, ?4, ?5)";
-    update_place = "UPDATE agent_config SET state = ?2, assignment_id = ?3, revision_id = ?4, reason = ?5
-        WHERE agent_id = ?1";
+    insert_place = "INSERT INTO agent_config (agent_id, state, assignment_id, revision_id, reason, config_id)
+        VALUES (?1, ?2, ?3, ?4, ?5, (SELECT config_id FROM config_revision WHERE id = ?4))";
+    update_place = "UPDATE agent_config SET state = ?2, assignment_id = ?3, revision_id = ?4, reason = ?5,
+        config_id = (SELECT config_id FROM config_revision WHERE id = ?4) WHERE agent_id = ?1";
     update_place_state = "UPDATE agent_config SET state = ?2, assignment_id = ?3, reason = ?4 WHERE agent_id = ?1";
-    update_place_revision = "UPDATE agent_config SET assignment_id = ?2, revision_id = ?3, reason = ?4
-        WHERE agent_id = ?1";
+    move_place = "UPDATE agent_config SET assignment_id = ?3, revision_id = ?4, reason = ?5
+        WHERE agent_id = (SELECT id FROM agent WHERE uid = ?1) AND state = ?2 AND revision_id IS NOT ?4
+            AND config_id = (SELECT config_id FROM config_revision WHERE id = ?4)";
+    update_status = "UPDATE agent SET last_seen = max(last_seen, ?4), sequence_num = ?5, remote_config_status = ?6,
+        remote_config_hash = ?7, remote_config_error = ?8
+        WHERE uid = ?1 AND owner_epoch = ?2 AND session_epoch = ?3 AND (remote_config_status IS NOT ?6
+            OR remote_config_hash IS NOT ?7 OR remote_config_error <> ?8)
+        RETURNING id";
+    forget_status = "UPDATE agent_report INDEXED BY agent_report_by_status SET remote_config_status = NULL
+        WHERE agent_id = ?1 AND remote_config_status IS NOT NULL";
     put_setting = "INSERT INTO setting (name, value) VALUES (?1, ?2)
         ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     delete_setting = "DELETE FROM setting WHERE name = ?1";

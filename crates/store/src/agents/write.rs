@@ -1,7 +1,8 @@
 //! What the control plane asks to have written of an agent. How it is written: `apply`.
 
+use bytes::Bytes;
 use model::{AgentParts, SessionEpoch, Transport, UnixMillis};
-use opamp_proto::{AgentCapabilities, InstanceUid};
+use opamp_proto::{AgentCapabilities, InstanceUid, Part};
 
 /// A change of one agent. What is `None` stays as it is (S2).
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +59,16 @@ impl AgentWrite {
             session: None,
             mark: None,
             parts: AgentParts::default(),
+        }
+    }
+
+    /// The status of a remote configuration, when it asks for nothing else.
+    pub(super) fn only_status(&self) -> Option<&Bytes> {
+        let is_alone = self.capabilities.is_none() && self.session.is_none() && self.mark.is_none();
+        let mut parts = self.parts.iter();
+        match (is_alone, parts.next(), parts.next()) {
+            (true, Some((Part::RemoteConfigStatus, bytes)), None) => Some(bytes),
+            _ => None,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::value::{self, unsigned};
 
 const SELECT_CONFIG: &str = "SELECT c.id, c.name, c.description, c.created_at, c.version,
     (SELECT count(*) FROM assignment a WHERE a.config_id = c.id),
-    (SELECT count(*) FROM agent_config g JOIN config_revision x ON x.id = g.revision_id WHERE x.config_id = c.id),
+    (SELECT count(*) FROM agent_config g WHERE g.config_id = c.id),
     r.id, r.config_id, r.number, r.author, r.message, r.created_at, r.hash
     FROM config c JOIN config_revision r ON r.config_id = c.id
         AND r.number = (SELECT max(number) FROM config_revision WHERE config_id = c.id)";

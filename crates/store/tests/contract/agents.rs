@@ -155,6 +155,57 @@ async fn the_summary_has_transport_capabilities_and_remote_config() {
     assert_eq!(summary.remote_config, Some(expected));
 }
 
+fn status(hash: u8, error: &str) -> Vec<u8> {
+    let status = if error.is_empty() {
+        wire::RemoteConfigStatuses::Applied
+    } else {
+        wire::RemoteConfigStatuses::Failed
+    };
+    let status = wire::RemoteConfigStatus {
+        last_remote_config_hash: vec![hash].into(),
+        status: status.into(),
+        error_message: error.into(),
+    };
+    status.encode_to_vec()
+}
+
+/// What most answers to another revision are has a way of its own, and means what it means on any other.
+#[tokio::test]
+async fn s2_a_status_that_comes_alone_is_written_once_by_its_own_session_and_in_place_of_a_longer_one() {
+    let world = open().await;
+    world.enrol(1, &[]).await;
+    let alone = |n: u8, hash: u8, error: &str| {
+        with_part(world.write(n), Part::RemoteConfigStatus, &status(hash, error))
+    };
+    let kept = async || {
+        let agent = world.store.get_agent(uid(1)).await.unwrap().unwrap();
+        (agent.summary.last_seen, agent.parts.get(Part::RemoteConfigStatus).map(|bytes| bytes.to_vec()))
+    };
+    let later = AgentWrite { last_seen: UnixMillis(NOW.0 + 5), sequence_num: 7, ..alone(1, 1, "") };
+    let written = WriteReport { written: 1, ..WriteReport::default() };
+    assert_eq!(world.store.write_agents(vec![later.clone()]).await.unwrap(), written);
+    assert_eq!(kept().await, (UnixMillis(NOW.0 + 5), Some(status(1, ""))));
+
+    // The same again, of an agent that nobody knows, and of a session that is over.
+    apply(&world, world.session(1, 2, UnixMillis(NOW.0 + 6))).await;
+    let current = AgentWrite { epoch: world.epoch(2), ..alone(1, 1, "") };
+    let batch = vec![current.clone(), alone(9, 1, ""), alone(1, 2, "late")];
+    let report = world.store.write_agents(batch).await.unwrap();
+    assert_eq!(
+        report,
+        WriteReport { unchanged: 1, stale: 1, unknown: vec![uid(9)], ..WriteReport::default() }
+    );
+    assert_eq!(kept().await.1, Some(status(1, "")));
+
+    // A text that the row does not hold is kept whole, until the agent says something shorter.
+    let long = "x".repeat(5_000);
+    for error in [long.as_str(), "", long.as_str(), "short"] {
+        let write = AgentWrite { epoch: world.epoch(2), ..alone(1, 3, error) };
+        assert_eq!(world.store.write_agents(vec![write]).await.unwrap(), written, "{} bytes", error.len());
+        assert_eq!(kept().await.1, Some(status(3, error)));
+    }
+}
+
 #[tokio::test]
 async fn only_a_disconnected_agent_is_forgotten() {
     let world = open().await;

@@ -8,7 +8,7 @@ use opamp_proto::AgentCapabilities;
 use opamp_proto::wire::AgentCapabilities as Bit;
 use store::{
     AgentQuery, AssignmentChange, Changed, ConfigRow, Expected, Mark, Override, PreviewOutcome, PreviewQuery,
-    StoreError,
+    Seen, StoreError,
 };
 
 use super::configs::revision;
@@ -160,6 +160,50 @@ async fn lists_filter_by_what_was_decided() {
     assert_eq!((counts[&ConfigState::Unmanaged], counts[&ConfigState::InSync]), (3, 1));
     let row = world.store.config("web").await.unwrap().unwrap();
     assert_eq!((row.agents, row.assignments), (2, 0));
+}
+
+/// Another revision of the same configuration is written in a way of its own, and counts as what it is.
+#[tokio::test]
+async fn agents_count_for_the_configuration_whose_revision_they_were_given_last() {
+    let world = fleet().await;
+    let first = config(&world).await;
+    let other = world.store.create_config("other", "", revision(b"h3", "b: 1"), entry()).await.unwrap();
+    let added = world
+        .store
+        .add_revision(
+            "web",
+            Seen { revision: None, versions: Expected::Any },
+            revision(b"h2", "a: 2"),
+            entry(),
+        )
+        .await
+        .unwrap();
+    let second = world.store.revision(first.id, 2).await.unwrap().unwrap().0.id;
+    assert!(added.is_some());
+    let counts = async || {
+        let page = world.store.configs(None, None, 10).await.unwrap();
+        page.items.iter().map(|row| (row.name.clone(), row.agents)).collect::<Vec<_>>()
+    };
+    let (web, none) = (first.latest.id, ConfigState::NotConfigurable);
+    let steps = [
+        (place(ConfigState::InSync, Some(web)), [0, 1]),
+        (place(ConfigState::InSync, Some(second)), [0, 1]),
+        (Place { reason: "otherwise".into(), ..place(ConfigState::InSync, Some(second)) }, [0, 1]),
+        (place(ConfigState::Offered, Some(web)), [0, 1]),
+        (place(ConfigState::Offered, Some(other.latest.id)), [1, 0]),
+        (place(ConfigState::InSync, Some(web)), [0, 1]),
+        (place(none, None), [0, 0]),
+        (place(none, Some(web)), [0, 1]),
+    ];
+    for (place, agents) in steps {
+        world.store.place_agents(vec![(uid(1), place.clone()), (uid(99), place.clone())]).await.unwrap();
+        assert_eq!(world.store.agent_place(uid(1)).await.unwrap().as_ref(), Some(&place));
+        assert_eq!(
+            counts().await,
+            [("other".to_owned(), agents[0]), ("web".to_owned(), agents[1])],
+            "{place:?}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ const RELEASED: &[(u32, &str)] = &[
     (3, include_str!("../fixtures/schema-3.sql")),
     (4, include_str!("../fixtures/schema-4.sql")),
     (5, include_str!("../fixtures/schema-5.sql")),
+    (6, include_str!("../fixtures/schema-6.sql")),
 ];
 
 fn raw(directory: &Path) -> Connection {
@@ -36,6 +37,22 @@ async fn every_released_schema_opens_with_its_rows() {
         assert_eq!(store.list_agents(query).await.unwrap().total, 1);
         assert_eq!(store.setting("url").await.unwrap().as_deref(), Some("https://muster.example"));
     }
+}
+
+/// Before schema 6 the revision alone said which configuration an agent runs.
+#[tokio::test]
+async fn agents_are_found_by_the_configuration_that_they_were_given_before_an_upgrade() {
+    let directory = tempfile::tempdir().unwrap();
+    let conn = raw(directory.path());
+    conn.execute_batch(RELEASED[4].1).unwrap();
+    conn.execute_batch("INSERT INTO agent_config VALUES (1, 1, 1, 1, '')").unwrap();
+    drop(conn);
+    let store = open(directory.path());
+    let page = store.configs(None, None, 10).await.unwrap();
+    let name = page.items[0].name.clone();
+    assert_eq!(page.items[0].agents, 1);
+    let query = AgentQuery { config: Some(name), ..AgentQuery::default() };
+    assert_eq!(store.list_agents(query).await.unwrap().total, 1);
 }
 
 /// The schema of this build is the newest fixture's: a change to a released migration would be lost on old files.
@@ -69,7 +86,7 @@ fn a_newer_schema_is_refused_and_the_error_says_what_to_run_and_where_the_copy_i
     assert_eq!(
         error.to_string(),
         format!(
-            "the database {} has schema 99, this build knows schemas up to 5: run muster 7.1.0 or newer, or go back \
+            "the database {} has schema 99, this build knows schemas up to 6: run muster 7.1.0 or newer, or go back \
              to the copy made before the upgrade: /b/old.db",
             path.display()
         )
