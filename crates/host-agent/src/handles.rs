@@ -61,6 +61,8 @@ pub(crate) struct Snapshot {
     pub(crate) looked: bool,
     /// Every replica; `None` while the engine does not answer (R29).
     pub(crate) replicas: Option<Vec<ReplicaReport>>,
+    /// A container that is not among them may be made this moment.
+    pub(crate) moving: bool,
     /// What of the last state is applied.
     pub(crate) sections: SectionHashes,
     /// Whether it works from the cache.

@@ -45,6 +45,11 @@ impl Reporter {
             .collect();
     }
 
+    /// The replicas that it was told of, and not that they are gone.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &ReplicaId> {
+        self.replicas.keys()
+    }
+
     /// What changed since the last message; `None` when nothing did. Of a replica that is `moving`, and was not seen, it
     /// is not known that it is gone: its container may be made this moment.
     pub(crate) fn changes(

@@ -37,7 +37,7 @@ impl Machine {
             (machine::facts(&options, docker), seen.unwrap_or_else(host_drivers::blocks::of_machine))
         });
         let (facts, blocks) = told.await.unwrap_or_default();
-        let known = snapshot.replicas.is_some();
+        let known = snapshot.replicas.is_some() && !snapshot.moving;
         let replicas = snapshot.replicas.unwrap_or_default();
         let ours = replicas.iter().filter(|replica| replica.container_id.is_some()).count() as u64;
         let foreign = u32::try_from(snapshot.containers.saturating_sub(ours)).unwrap_or(u32::MAX);

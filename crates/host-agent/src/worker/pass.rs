@@ -202,7 +202,10 @@ impl Worker {
             return;
         }
         self.restless = 0;
-        if self.steps.is_empty() {
+        if !self.ended.is_empty() {
+            // The look is older than what became of them.
+            self.due = true;
+        } else if self.steps.is_empty() {
             self.rested = running.actual.containers.known().is_some();
             self.settled(running);
         }
@@ -296,9 +299,12 @@ impl Worker {
         {
             self.say(ToServer::ReplicaStatus(status));
         }
+        let listed = |id: &ReplicaId| seen.iter().flatten().any(|report| report.replica_id == *id);
+        let unlisted = self.reporter.known().any(|id| !listed(id) && moving(id));
         let info = self.parts.engines.info.clone();
         let actual = running.actual.clone();
         self.parts.seen.send_modify(|snapshot| {
+            snapshot.moving = unlisted;
             see(snapshot, seen, info);
             snapshot.actual = Some(actual);
         });
