@@ -54,7 +54,7 @@ export const accessCases = [
     await page.getByText('as a command').click();
     await page.getByText('muster audit --actor operator --action config').waitFor();
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export NDJSON' }).click()]);
-    assert.equal(file.suggestedFilename(), 'activity.ndjson');
+    assert.equal(file.suggestedFilename(), 'audit.ndjson');
     await page.getByRole('link', { name: 'config/gateway' }).first().click();
     await page.getByRole('heading', { level: 1, name: 'gateway' }).waitFor();
   }],
