@@ -1,8 +1,8 @@
 //! Hosts: machines that join and connect. Who is connected now, and what is known only while it is, is in [`LiveHosts`];
 //! the rest is in the store.
 //!
-//! Reading order: here, [`known`] (what follows from what they say), [`link`] (one connection), [`heard`] (what hosts say), [`logs`] (lines of replicas, on their way
-//! through), [`install`] (how a machine gets the agent).
+//! Reading order: here, [`known`] (what follows from what they say), [`link`] (one connection), [`heard`] (what hosts say),
+//! [`logs`] (lines of replicas, on their way through), [`install`] (how a machine gets the agent).
 
 pub(crate) mod heard;
 pub(crate) mod install;

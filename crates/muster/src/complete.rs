@@ -133,15 +133,16 @@ async fn ask(client: &Client, noun: Noun, typed: &str) -> Result<Vec<Name>, Clie
         Noun::Assignment => {
             let query = AssignmentQuery { limit: Some(MOST), ..AssignmentQuery::default() };
             let page = client.assignments(&query).await?.items;
-            let about = |selector: &str| {
-                if selector.is_empty() { "all agents".to_owned() } else { selector.to_owned() }
-            };
-            let by_config = page.iter().map(|it| (it.config.clone(), about(&it.selector)));
-            let by_id =
-                page.iter().map(|it| (it.id.clone(), format!("{}, {}", it.config, about(&it.selector))));
             // An identifier is for those whose configuration is not enough.
-            let taken = |config: &str| page.iter().filter(|it| it.config == config).count() > 1;
-            by_config.filter(|(config, _)| !taken(config)).chain(by_id.clone()).collect()
+            let is_only = |config: &str| page.iter().filter(|it| it.config == config).count() == 1;
+            let name = |it: &api::assignments::Assignment| {
+                let reach = if it.selector.is_empty() { "all agents" } else { &it.selector };
+                match is_only(&it.config) {
+                    true => (it.config.clone(), reach.to_owned()),
+                    false => (it.id.clone(), format!("{}, {reach}", it.config)),
+                }
+            };
+            page.iter().map(name).collect()
         }
         Noun::Config => {
             let query = ConfigQuery { limit: Some(MOST), ..ConfigQuery::default() };
