@@ -173,7 +173,9 @@ def test_interop_collector_extension_over_websocket_is_seen_healthy_and_gone_at_
     detail = run.seen(healthy=True)
     equal(texts(detail).get("deployment.environment"), "interop", "deployment.environment")
     check("nop" in detail["effective_config"]["files"][0]["body"], "the effective config is the Collector's own")
-    check(detail["health"]["components"], "the health tree has the pipelines")
+    # The extension says "healthy" without a tree as soon as the Collector is ready, and sends the tree next.
+    wait_for("the health tree to have its pipelines",
+             lambda: run.server.detail(detail["instance_uid"])["health"]["components"], 20)
     run.asked_where_needed()
     run.quiet()
     run.gone()
