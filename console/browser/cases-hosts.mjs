@@ -56,6 +56,7 @@ export const hostCases = [
     await control(server, 'host-join');
     await rowOf(page, 'web-1').waitFor();
     await page.getByText('joined as web-1').waitFor();
+    await page.getByText('The command has been used and does not work again').click();
     assert.match(await page.getByRole('region', { name: 'command for the machine' }).innerText(), /mst_join_/);
     await look(page, 'the first host');
   }],
@@ -111,7 +112,7 @@ export const hostCases = [
 
   ['a host is labelled, renamed and cordoned; what somebody else changed meanwhile is said', async (page, server) => {
     await signInTo(page, server, '/hosts/eu-1');
-    await page.getByText('4 of 4 replicas work; nothing is wrong there.').waitFor();
+    await page.getByText('4 of 4 replicas ready; 1 agent on it is unhealthy.').waitFor();
     await page.getByRole('button', { name: 'Edit labels' }).click();
     await page.getByLabel('One key=value in a line').fill('zone=a\ndisk=ssd');
     await page.getByRole('dialog').getByText('muster hosts set eu-1 -l disk=ssd').waitFor();

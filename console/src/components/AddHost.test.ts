@@ -28,6 +28,18 @@ test('the command is made for the name that was asked for, and shown until the n
   expect(queryByLabelText('command for the machine')).toBeNull();
 });
 
+test('a command that was used is folded', async () => {
+  session.user = { name: 'olga', role: 'operator' };
+  vi.spyOn(hosts, 'tokens').mockResolvedValue({ items: [joinToken({ state: 'used', used_by: 'one' })] });
+  vi.spyOn(hosts, 'get').mockResolvedValue({ value: host(), etag: null, status: 200 });
+  vi.spyOn(hosts, 'addToken').mockResolvedValue({ ...joinToken(), token: 'mst_join_x', command: 'sh muster-join.sh mst_join_x' });
+  const { findByText, getByText, getByRole, queryByText } = render(AddHost, {});
+  await fireEvent.submit(getByRole('button', { name: 'Make the command' }).closest('form')!);
+  await findByText('The command has been used and does not work again');
+  expect(getByText('sh muster-join.sh mst_join_x').closest('details')?.open).toBe(false);
+  expect(queryByText(/Run this on the machine/)).toBeNull();
+});
+
 test('a machine can take the place of a host, and a viewer is told who may', async () => {
   const { getByText, getByRole, queryByLabelText } = render(AddHost, { known: [host()], replace: 'one' });
   getByText('muster hosts add --replace one');

@@ -16,6 +16,13 @@ test('agents are asked for by the machine id and lead to their pages', async () 
   expect(ask).toHaveBeenCalledWith('selector=host.id%3D4c1d5ae07b9f4e22&limit=20');
 });
 
+test('those that are unhealthy are counted, also beyond the page that is shown', async () => {
+  vi.spyOn(api, 'agents').mockImplementation((query) => Promise.resolve({ items: [summary({ healthy: false })], next_cursor: null, total: query.includes('health=unhealthy') ? 7 : 30 }));
+  const onill = vi.fn();
+  render(HostAgents, { host: host(), onill });
+  await vi.waitFor(() => expect(onill).toHaveBeenLastCalledWith(7));
+});
+
 test('without one it is said what would show here', async () => {
   vi.spyOn(api, 'agents').mockResolvedValue({ items: [], next_cursor: null, total: 0 });
   await render(HostAgents, { host: host() }).findByText('host.id=4c1d5ae07b9f4e22');

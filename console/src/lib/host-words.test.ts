@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { host, joinToken } from '../testing/hosts';
 import { NOW } from '../testing/agents';
-import { addCommand, agentsSelector, cpuUse, diskUse, hostSentence, hostsSentence, isFound, marksOf, memoryUse, setCommand, steps, tokenFor, whyNotRemove } from './host-words';
+import { addCommand, agentsSelector, cpuUse, diskUse, hostSentence, hostsSentence, isFound, marksOf, memoryUse, restWords, setCommand, steps, tokenFor, whyNotRemove } from './host-words';
 import { bytes } from './text';
 
 test('the sentence counts who is online and who needs somebody, apart', () => {
@@ -16,10 +16,21 @@ test('the sentence counts who is online and who needs somebody, apart', () => {
 });
 
 test('the sentence of a host says since when, what works and how much is wrong', () => {
-  expect(hostSentence(host({ ready: 1, problems: ['a', 'b'] }), NOW)).toBe('Online for 1 h; 1 of 2 replicas works; 2 things are wrong.');
+  expect(hostSentence(host({ ready: 1, problems: ['a', 'b'] }), NOW)).toBe('Online for 1 h; 1 of 2 replicas ready; 2 things are wrong.');
   expect(hostSentence(host({ state: 'offline', replicas: 0, ready: 0, problems: ['a'] }), NOW)).toBe('Offline for 1 h; no replica is meant to run there; 1 thing is wrong.');
-  expect(hostSentence(host({ state: 'offline', since: null }), NOW)).toBe('It has never connected; 2 of 2 replicas worked when it was last heard; nothing is wrong there.');
+  expect(hostSentence(host({ state: 'offline', since: null }), NOW)).toBe('It has never connected; 2 of 2 replicas ready; nothing is wrong there.');
+  expect(hostSentence(host({ state: 'offline', replicas: 1, ready: 1 }), NOW)).toBe('Offline for 1 h; 1 of 1 replica was ready when it was last heard; nothing is wrong there.');
   expect(marksOf(host({ mode: 'cordoned', adopting: true }))).toEqual(['online', 'cordoned', 'adopting']);
+});
+
+test('an agent on its machine that does not work keeps it from being called well', () => {
+  expect(hostSentence(host(), NOW, 1)).toBe('Online for 1 h; 2 of 2 replicas ready; 1 agent on it is unhealthy.');
+  expect(hostSentence(host({ problems: ['a'] }), NOW, 2)).toBe('Online for 1 h; 2 of 2 replicas ready; 1 thing is wrong; 2 agents on it are unhealthy.');
+});
+
+test('the problems that are not told are counted', () => {
+  const ill = host({ problems: ['a', 'b', 'c'] });
+  expect([restWords(ill, 1), restWords(ill, 2), restWords(ill, 3), restWords(host(), 1)]).toEqual(['and 2 more', 'and 1 more', '', '']);
 });
 
 test('room is told as what is left, and not made up where it is not known', () => {

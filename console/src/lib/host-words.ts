@@ -15,20 +15,27 @@ export function hostsSentence(hosts: Host[]): string {
   return online === hosts.length ? `All ${count(online, 'host')} are online; ${needs}.` : `${number(online)} of ${count(hosts.length, 'host')} ${online === 1 ? 'is' : 'are'} online; ${needs}.`;
 }
 
-/** "Online for 3 h; 2 of 3 replicas work; 1 thing is wrong." */
-export function hostSentence(host: Host, now: number): string {
+/** "Online for 3 h; 2 of 3 replicas ready; 1 thing is wrong." `illAgents`: agents on its machine that say that they do not work. */
+export function hostSentence(host: Host, now: number, illAgents = 0): string {
   const since = host.since ? Date.parse(host.since) : NaN;
   const how = host.state === 'online' ? 'Online' : host.since ? 'Offline' : 'It has never connected';
   const state = Number.isNaN(since) ? how : `${how} for ${span(now - since)}`;
-  const wrong = host.problems.length === 0 ? 'nothing is wrong there' : `${count(host.problems.length, 'thing')} ${host.problems.length === 1 ? 'is' : 'are'} wrong`;
-  return `${state}; ${replicasWords(host)}; ${wrong}.`;
+  const agents = illAgents === 0 ? '' : `${count(illAgents, 'agent')} on it ${illAgents === 1 ? 'is' : 'are'} unhealthy`;
+  const wrong = host.problems.length > 0 ? `${count(host.problems.length, 'thing')} ${host.problems.length === 1 ? 'is' : 'are'} wrong` : agents ? '' : 'nothing is wrong there';
+  return `${[state, replicasWords(host), wrong, agents].filter(Boolean).join('; ')}.`;
 }
 
 export function replicasWords(host: Host): string {
   if (host.replicas === 0) return 'no replica is meant to run there';
   const of = `${number(host.ready)} of ${count(host.replicas, 'replica')}`;
   // What runs on a host that is away is not known.
-  return host.state === 'offline' ? `${of} worked when it was last heard` : `${of} ${host.ready === 1 ? 'works' : 'work'}`;
+  return host.state === 'offline' && host.since ? `${of} ${host.ready === 1 ? 'was' : 'were'} ready when it was last heard` : `${of} ready`;
+}
+
+/** What is not told of its problems where only so many are: "and 2 more"; nothing when all are. */
+export function restWords(host: Pick<Host, 'problems'>, told: number): string {
+  const rest = host.problems.length - told;
+  return rest > 0 ? `and ${number(rest)} more` : '';
 }
 
 /** How much of something is in use: the share for a bar, and the words beside it. null: not known. */

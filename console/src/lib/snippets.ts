@@ -19,6 +19,8 @@ export interface Guide {
   /** What this kind of agent can and cannot do here. */
   note: string;
   steps: Step[];
+  /** A page of the console that does it too. */
+  page?: { href: string; says: string };
 }
 
 export interface Place {
@@ -46,7 +48,7 @@ export function guides(place: Place): Guide[] {
   const ws = place.endpoint.replace(/^http/, 'ws');
   const http = place.endpoint.replace(/^ws/, 'http');
   const trust: Trust = ws.startsWith('ws:') ? 'none' : place.ownAuthority ? 'own' : 'system';
-  return [supervisor(ws, trust), extension(ws, trust), library(ws, http, trust), demo()];
+  return [supervisor(ws, trust), extension(ws, trust), library(ws, http, trust), host(), demo()];
 }
 
 /** Whom agents trust: nobody (no TLS), this server's own authority, or those that their system trusts. */
@@ -183,6 +185,17 @@ OpampClient client = OpampClient.builder()
     .putIdentifyingAttribute("service.name", "my-app")
     .build(callbacks);
 `;
+}
+
+function host(): Guide {
+  return {
+    id: 'host',
+    label: 'Host',
+    needsToken: false,
+    note: 'A Linux machine with Docker, on which services run. Its agent is Muster itself; it connects out to this server, and a join token of its own stands in its command.',
+    page: { href: '/hosts/add', says: 'Make the command for it here' },
+    steps: [{ says: 'Or in a shell, where you are logged in:', name: 'command to add a host', text: 'muster hosts add' }],
+  };
 }
 
 function demo(): Guide {
