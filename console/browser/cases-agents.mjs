@@ -33,6 +33,22 @@ export const agentCases = [
     await page.getByRole('heading', { name: /^10 agents/ }).waitFor();
   }],
 
+  ['on a small screen nothing is dropped: what has no column is told in a second line, also a column that was asked for', async (page, server) => {
+    await signedIn(page, server);
+    const row = rowOf(page, 4);
+    const second = row.locator('xpath=following-sibling::tr[1]');
+    for (const word of ['failed', 'batch 2', 'host-04.eu.example.net', '0.149.0', 'env=staging']) await second.getByText(word).waitFor();
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByLabel('Transport').check();
+    await page.keyboard.press('Escape');
+    await second.getByText('Transport').waitFor();
+    await second.getByText('websocket').waitFor();
+    await look(page, 'agents with a second line');
+    await page.setViewportSize({ width: 1600, height: 900 });
+    await page.getByRole('columnheader', { name: 'Host' }).waitFor();
+    assert.equal(await page.locator('tr.below').count(), 0);
+  }, { width: 360, height: 740 }],
+
   ['a view is saved under a name, opened and deleted', async (page, server) => {
     await signInTo(page, server, '/agents?state=silent');
     await page.getByRole('heading', { name: '1 of 10 agents matches.' }).waitFor();

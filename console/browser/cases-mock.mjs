@@ -15,7 +15,7 @@ import { serviceCases } from './cases-services.mjs';
 import { story } from './story.mjs';
 import { control, open, rowOf, signedIn, uidOf } from './steps.mjs';
 
-const focusedRow = (page) => page.evaluate(() => document.activeElement?.closest('tr')?.dataset.uid ?? null);
+const focusedRow = (page) => page.evaluate(() => document.activeElement?.closest('tr')?.dataset.key ?? null);
 
 const using = [
   ['a wrong password is said, the right one leads to the page that was asked for', async (page, server) => {
@@ -264,7 +264,7 @@ const agentPage = [
 const keyboard = [
   ['the keyboard walks rows, opens, goes back, searches and helps', async (page, server) => {
     await signedIn(page, server);
-    const order = await page.locator('tbody tr').evaluateAll((rows) => rows.map((row) => row.dataset.uid));
+    const order = await page.locator('tbody tr').evaluateAll((rows) => rows.map((row) => row.dataset.key));
     await page.keyboard.press('ArrowDown');
     assert.equal(await focusedRow(page), order[0]);
     await page.keyboard.press('ArrowDown');

@@ -12,7 +12,7 @@ async function anyAgent(page) {
   await open(page, '/agents?state=connected');
   const row = page.locator('tbody tr').first();
   await row.waitFor();
-  return { row, uid: await row.getAttribute('data-uid') };
+  return { row, uid: await row.getAttribute('data-key') };
 }
 
 async function labels(page, server) {
@@ -26,8 +26,8 @@ async function labels(page, server) {
   await page.getByText('1 agent labelled').waitFor();
   await open(page, `/agents?selector=${encodeURIComponent(label)}`);
   await page.getByRole('heading', { name: /^1 of \d+ agents? match/ }).waitFor();
-  await page.locator(`tr[data-uid="${uid}"]`).getByText(label).waitFor();
-  await page.locator(`tr[data-uid="${uid}"]`).getByRole('link').click();
+  await page.locator(`tr[data-key="${uid}"]`).getByText(label).waitFor();
+  await page.locator(`tr[data-key="${uid}"]`).getByRole('link').click();
   await page.getByRole('link', { name: label }).waitFor();
   await page.getByRole('button', { name: 'Edit labels' }).click();
   await page.getByLabel('One key=value in a line').fill('');

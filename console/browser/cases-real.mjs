@@ -13,7 +13,7 @@ export const realCases = [
     await page.goto(`${server.url}/agents?state=connected`);
     const row = page.locator('tbody tr', { hasText: 'connected' }).first();
     await row.waitFor();
-    const uid = await row.getAttribute('data-uid');
+    const uid = await row.getAttribute('data-key');
     await scan(page, 'the agents');
     await row.getByRole('link').click();
     await page.getByRole('heading', { name: 'Identity' }).waitFor();

@@ -60,6 +60,8 @@ export const SCREENS = [
   }, { whole: true }],
   ['agent-extension', async (page) => agent(page, 2), { whole: true }],
   ['agents-columns', async (page) => {
+    // Away from the suggestions that the screen before may have left open.
+    await open(page, '/');
     await open(page, '/agents');
     await rows(page);
     await page.getByRole('button', { name: 'Columns' }).click();

@@ -5,7 +5,7 @@ import { scan } from './axe.mjs';
 import { signInTo } from './chromium.mjs';
 
 export const uidOf = (n) => `0195f0a0-7d0c-7cc0-8000-${n.toString(16).padStart(12, '0')}`;
-export const rowOf = (page, n) => page.locator(`tr[data-uid="${uidOf(n)}"]`);
+export const rowOf = (page, n) => page.locator(`tr[data-key="${uidOf(n)}"]`);
 
 export async function control(server, what, body = {}) {
   const answer = await fetch(`${server.url}/mock/${what}`, { method: 'POST', body: JSON.stringify(body) });

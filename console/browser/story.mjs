@@ -32,7 +32,7 @@ export async function story(page, server) {
   await open(page, '/agents?state=connected');
   const row = page.locator('tbody tr', { hasNotText: 'not configurable' }).first();
   await row.waitFor();
-  const uid = await row.getAttribute('data-uid');
+  const uid = await row.getAttribute('data-key');
   await open(page, `/new-assignment?selector=${encodeURIComponent(await selectorOf(page, uid))}`);
   await page.getByLabel('Configuration').selectOption(name);
   await page.getByLabel('Priority').fill('100');

@@ -26,3 +26,9 @@ test('a refusal is told and the dialog stays', async () => {
   await findByText('It was not done: in use');
   expect(onclose).not.toHaveBeenCalled();
 });
+
+test('the command that does the same stands beside the button', () => {
+  const { getByText, getByRole } = render(ConfirmDialog, { title: 'Roll back?', action: 'Roll back', command: 'muster services rollback web', act: async () => {}, onclose: () => {}, children: words('x') });
+  getByText('muster services rollback web');
+  getByRole('button', { name: /command/, hidden: true });
+});

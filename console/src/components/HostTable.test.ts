@@ -7,11 +7,9 @@ import HostTable from './HostTable.svelte';
 
 test('a host tells its state, what is wrong, and its room', () => {
   const problems = ['no container engine answers there', 'its clock is 9 s ahead', 'a third'];
-  const { getByText, getByRole, getAllByText } = render(HostTable, { hosts: [host({ mode: 'cordoned', labels: { zone: 'a' }, problems })] });
-  for (const word of ['online', 'cordoned', 'zone=a', 'its clock is 9 s ahead', '2 of 2', '75 %', '4.0 GiB free']) getByText(word);
-  expect(getAllByText('no container engine answers there')).toHaveLength(2);
-  // In the column, and below the name on small screens, where one less is told.
-  for (const rest of ['and 1 more', 'and 2 more']) expect(getByRole('link', { name: rest }).getAttribute('href')).toBe('/hosts/one');
+  const { getByText, getByRole } = render(HostTable, { hosts: [host({ mode: 'cordoned', labels: { zone: 'a' }, problems })] });
+  for (const word of ['online', 'cordoned', 'zone=a', 'no container engine answers there', 'its clock is 9 s ahead', '2 of 2', '75 %', '4.0 GiB free']) getByText(word);
+  expect(getByRole('link', { name: 'and 1 more' }).getAttribute('href')).toBe('/hosts/one');
 });
 
 test('the load of a host that is away is not shown as if it were now', () => {
@@ -27,6 +25,6 @@ test('a host that is online is heard now, however long the page is open', () => 
 
 test('what hosts say is only text', () => {
   const { container, getAllByText } = render(HostTable, { hosts: [host({ engine: HOSTILE, problems: [HOSTILE, HOSTILE] })] });
-  expect(getAllByText(/\\u202egnp/).length).toBeGreaterThan(2);
+  expect(getAllByText(/\\u202egnp/)).toHaveLength(2);
   expect(container.querySelector('img')).toBeNull();
 });
