@@ -29,17 +29,22 @@ def address(ground, project, service):
     return next(iter(ground.one(project, service)["NetworkSettings"]["Networks"].values()))["IPAddress"]
 
 
-def test_h1_h47_a_link_that_died_without_a_word_is_noticed_on_both_sides_and_made_anew(world):
+def test_h1_h21_h47_a_link_that_died_without_a_word_is_noticed_on_both_sides_and_made_anew(world):
     ground = OneHost(world)
     ground.plane.deployed("page", projects.page())
     started = ground.starts("page")
     name = ground.host.name
     ground.lab.wire.partition(1)
     ground.plane.until_host(name, "offline", 70)
+    # What it said before is not told as if it were so.
+    web = ground.plane.services("page")["web"]
+    equal((web["state"], web["ready"], web["replicas"][0]["state"]), ("stranded", 0, "stranded"), f"web: {web}")
+    check(name in web["waits_for"], f"it says which host is away: {web}")
     # Longer than either side waits for the other: what is there afterwards is a connection made anew.
     wait_for("the agent to give the connection up", lambda: "nothing was heard of the server" in ground.host.log(AGENT), 30)
     ground.lab.wire.heal(1)
     ground.plane.until_host(name, "online", 35)
+    equal(ground.plane.services("page")["web"]["ready"], 1, "replicas that work")
     equal(ground.starts("page"), started, "containers")
     ground.plane.deployed("page", projects.page("v2"))
     wait_for("what was deployed afterwards", lambda: ground.page(PAGE) == "v2", 20)

@@ -29,7 +29,7 @@ export interface Service {
   id: string;
   project: string;
   name: string;
-  state: 'healthy' | 'running' | 'degraded' | 'failed' | 'updating' | 'stopped';
+  state: 'healthy' | 'running' | 'degraded' | 'failed' | 'stranded' | 'updating' | 'stopped';
   image: string;
   /** The number of the release that it runs; null: none yet. */
   release: number | null;

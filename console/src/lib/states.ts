@@ -62,6 +62,7 @@ const OUTCOME: Record<string, Mark> = {
 const HOST: Record<string, Mark> = {
   online: { word: 'online', shape: 'disc', tone: 'ok', means: 'is connected' },
   offline: { word: 'offline', shape: 'ring', tone: 'bad', means: 'is not connected; its containers run on as they were' },
+  joining: { word: 'joining', shape: 'arrow', tone: 'info', means: 'has joined and not connected yet' },
   cordoned: { word: 'cordoned', shape: 'barred', tone: 'warn', means: 'keeps what it has and gets nothing new' },
   adopting: { word: 'adopting', shape: 'half', tone: 'warn', means: 'removes nothing since the server was restored, until somebody ends that' },
 };
@@ -73,7 +74,7 @@ const REPLICA: Record<string, Mark> = {
   unhealthy: { word: 'unhealthy', shape: 'cross', tone: 'bad', means: 'runs, and its health check fails' },
   stopped: { word: 'stopped', shape: 'ring', tone: 'idle', means: 'has ended or is taken away' },
   failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'ends again and again, or could not be made' },
-  stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its host is away' },
+  stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its host is offline: nobody knows whether it works' },
 };
 
 const SERVICE: Record<string, Mark> = {
@@ -81,6 +82,7 @@ const SERVICE: Record<string, Mark> = {
   running: { word: 'running', shape: 'check', tone: 'ok', means: 'all replicas that it should have run; there is no health check that could say more' },
   degraded: { word: 'degraded', shape: 'half', tone: 'warn', means: 'some replicas work, fewer than it should have' },
   failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'no replica works' },
+  stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its hosts are offline: nobody knows whether it works' },
   updating: { word: 'updating', shape: 'arrow', tone: 'info', means: 'a deployment changes it now' },
   stopped: { word: 'stopped', shape: 'ring', tone: 'idle', means: 'should have no replica' },
 };

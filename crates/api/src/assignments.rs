@@ -60,7 +60,7 @@ pub struct Assignment {
     pub created_by: String,
     /// When, RFC 3339.
     pub created_at: String,
-    /// Its last change, RFC 3339.
+    /// Its last change, RFC 3339: of one that is paused or over, since when, unless its selector or priority was changed after.
     pub updated_at: String,
 }
 
@@ -71,6 +71,10 @@ pub struct Pause {
     pub kind: String,
     /// The instance_uid of the agent that stopped it.
     pub agent: Option<String>,
+    /// `service.name` of that agent.
+    pub agent_name: Option<String>,
+    /// `host.name` of that agent.
+    pub host: Option<String>,
     /// The reason in words.
     pub text: String,
 }

@@ -12,7 +12,7 @@ pub struct Host {
     pub id: String,
     /// What people call it.
     pub name: String,
-    /// `online`, `offline`.
+    /// `online`, `offline`, `joining` (it never connected yet).
     pub state: String,
     /// Since when it is so, RFC 3339; `null`: it never connected.
     pub since: Option<String>,
@@ -52,7 +52,7 @@ pub struct Host {
     pub engine: Option<String>,
     /// How many replicas it should have.
     pub replicas: u32,
-    /// How many of them work.
+    /// How many of them work, as far as is known: none while it is offline.
     pub ready: u32,
     /// The state that it applied last.
     pub generation: u64,

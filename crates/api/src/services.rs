@@ -181,7 +181,8 @@ pub struct Service {
     pub project: String,
     /// Its name.
     pub name: String,
-    /// `healthy`, `running` (it has no health check), `degraded` (some replicas do not work), `failed` (none works), `updating`, `stopped`.
+    /// `healthy`, `running` (it has no health check), `degraded` (some replicas do not work), `failed` (none works),
+    /// `stranded` (all are on hosts that are offline), `updating`, `stopped`.
     pub state: String,
     /// The image.
     pub image: String,
@@ -189,7 +190,7 @@ pub struct Service {
     pub release: Option<u32>,
     /// Replicas that it should have.
     pub wanted: u32,
-    /// Replicas that work.
+    /// Replicas that work, as far as is known: none on a host that is offline.
     pub ready: u32,
     /// What it waits for when that is not all.
     pub waits_for: Option<String>,
@@ -221,7 +222,8 @@ pub struct Replica {
     pub service: String,
     /// Its number within the service.
     pub number: u32,
-    /// `starting`, `healthy`, `running` (it has no health check), `unhealthy`, `stopped`, `failed`, `stranded`.
+    /// `starting`, `healthy`, `running` (it has no health check), `unhealthy`, `stopped`, `failed`, `stranded` (its host is
+    /// offline: all but this is as it was last).
     pub state: String,
     /// Whether it is new, serves, or leaves: `starting`, `serving`, `draining`, `removing`.
     pub phase: String,

@@ -24,12 +24,13 @@ use host_proto::server::{Admission, Pace};
 use host_proto::{Frame, Moment, ToServer};
 use model::UnixMillis;
 use model::hosting::Subnet;
-use scheduler::{Drained, Routes, Taken};
+use scheduler::{Drained, Presence, Routes, Taken};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 pub(crate) use self::known::Ways;
 use self::known::{Asked, Known, Own};
+use crate::events::Hub;
 use crate::services::lock;
 
 /// A host that was silent for so long is offline (OFF-1).
@@ -130,10 +131,9 @@ pub(crate) struct Look {
 }
 
 /// What decisions look at of a host.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct ForDecisions {
-    /// Whether it is connected, or was a moment ago.
-    pub(crate) online: bool,
+    pub(crate) presence: Presence,
     pub(crate) items: Vec<ItemResult>,
     pub(crate) routes: Routes,
     pub(crate) drained: Drained,
@@ -177,13 +177,29 @@ impl LiveHosts {
         }
     }
 
+    /// Whether a host can be told anything.
+    pub(crate) fn presence(&self, id: &HostId) -> Presence {
+        self.presence_of(lock(&self.hosts).get(id))
+    }
+
+    fn presence_of(&self, entry: Option<&Entry>) -> Presence {
+        match entry.is_some_and(Entry::is_online) {
+            true => Presence::Online,
+            // The clocks start when the server is up (OFF-4).
+            false if self.uptime() < OFFLINE_AFTER => Presence::Awaited,
+            false => Presence::Gone,
+        }
+    }
+
     /// What decisions look at of a host.
     pub(crate) fn for_decisions(&self, id: &HostId) -> ForDecisions {
         let hosts = lock(&self.hosts);
-        let Some(entry) = hosts.get(id) else { return ForDecisions::default() };
-        let Known { items, routes, drained, foreign_ports, taken, refused, .. } = &entry.known;
+        let entry = hosts.get(id);
+        let nothing = Known::default();
+        let Known { items, routes, drained, foreign_ports, taken, refused, .. } =
+            entry.map_or(&nothing, |entry| &entry.known);
         ForDecisions {
-            online: entry.is_online(),
+            presence: self.presence_of(entry),
             items: items.clone(),
             routes: routes.clone(),
             drained: drained.clone(),
@@ -379,6 +395,17 @@ impl Entry {
     fn is_online(&self) -> bool {
         self.link.is_some() || self.ended.is_some_and(|ended| ended.elapsed() < OFFLINE_AFTER)
     }
+}
+
+/// Tells those who look at a host that it changed, and once more when a host that stays silent is offline. This holds
+/// nothing of a server that stops meanwhile but its hub.
+pub(crate) fn tell_of_silence(hub: &Arc<Hub>, id: &HostId, since: Instant) {
+    hub.hosts_changed([id.to_string()]);
+    let (hub, id) = (hub.clone(), id.to_string());
+    tokio::spawn(async move {
+        tokio::time::sleep_until(since + OFFLINE_AFTER).await;
+        hub.hosts_changed([id]);
+    });
 }
 
 /// Blocks of addresses that a host uses itself, as far as its own addresses tell: networks of ours keep off them.

@@ -149,24 +149,9 @@ mod tests {
     use super::*;
 
     fn report(last: &str, state: ReplicaState) -> ReplicaReport {
-        ReplicaReport {
-            replica_id: format!("rep_{last}").parse().unwrap(),
-            service_id: "svc_1".parse().unwrap(),
-            release_id: "rel_1".parse().unwrap(),
-            spec_hash: "h".to_owned(),
-            container_id: Some("c".to_owned()),
-            state,
-            health: Default::default(),
-            started_at: None,
-            exit_code: None,
-            oom_killed: false,
-            restarts: 0,
-            ip: None,
-            image_digest: None,
-            last_error: None,
-            last_log_lines: Vec::new(),
-            held_reason: None,
-        }
+        let ids =
+            (format!("rep_{last}").parse().unwrap(), "svc_1".parse().unwrap(), "rel_1".parse().unwrap());
+        ReplicaReport { container_id: Some("c".to_owned()), ..ReplicaReport::of(ids, "h", state) }
     }
 
     fn pass(state: &DesiredState) -> Pass<'_> {

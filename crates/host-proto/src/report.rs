@@ -55,6 +55,31 @@ pub struct ReplicaReport {
     pub held_reason: Option<String>,
 }
 
+impl ReplicaReport {
+    /// A report that says no more than this, as of a replica without a container.
+    pub fn of(ids: (ReplicaId, ServiceId, ReleaseId), spec_hash: &str, state: ReplicaState) -> Self {
+        let (replica_id, service_id, release_id) = ids;
+        Self {
+            replica_id,
+            service_id,
+            release_id,
+            spec_hash: spec_hash.to_owned(),
+            container_id: None,
+            state,
+            health: HealthState::None,
+            started_at: None,
+            exit_code: None,
+            oom_killed: false,
+            restarts: 0,
+            ip: None,
+            image_digest: None,
+            last_error: None,
+            last_log_lines: Vec::new(),
+            held_reason: None,
+        }
+    }
+}
+
 /// What a container does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

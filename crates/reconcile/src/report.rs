@@ -186,24 +186,9 @@ fn without_container(sight: &Sight<'_>, spec: &ReplicaSpec) -> ReplicaReport {
         None if waits(sight, &item) => ReplicaState::Held,
         None => ReplicaState::Creating,
     };
-    ReplicaReport {
-        replica_id: spec.replica_id.clone(),
-        service_id: spec.service_id.clone(),
-        release_id: spec.release_id.clone(),
-        spec_hash: spec.spec_hash.clone(),
-        container_id: None,
-        state,
-        health: HealthState::None,
-        started_at: None,
-        exit_code: None,
-        oom_killed: false,
-        restarts: 0,
-        ip: None,
-        image_digest: None,
-        last_error: failed,
-        last_log_lines: Vec::new(),
-        held_reason: held(sight, &item),
-    }
+    let ids = (spec.replica_id.clone(), spec.service_id.clone(), spec.release_id.clone());
+    let held_reason = held(sight, &item);
+    ReplicaReport { last_error: failed, held_reason, ..ReplicaReport::of(ids, &spec.spec_hash, state) }
 }
 
 /// The last error of the replica itself, of its image, of what it is attached to, or of what the plan says cannot be.

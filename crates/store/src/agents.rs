@@ -31,7 +31,7 @@ pub use enrol::{EnrolOutcome, Enrolment};
 pub use figures::VersionCount;
 pub use forget::Forgotten;
 pub use labels::{LabelReport, LabelTarget};
-pub use placing::AssignmentCount;
+pub use placing::{AgentName, AssignmentCount};
 pub use preview::{Preview, PreviewAgent, PreviewOutcome, PreviewQuery};
 pub use query::{AgentCounts, AgentPage, AgentQuery, AgentSort, HealthFilter, SortKey};
 pub use row::AgentBinding;

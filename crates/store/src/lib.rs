@@ -34,9 +34,9 @@ mod writer;
 
 pub use accounts::{NewUser, UserChange};
 pub use agents::{
-    AgentBinding, AgentCounts, AgentPage, AgentQuery, AgentSort, AgentWrite, AssignmentCount, Cursor,
-    EnrolOutcome, Enrolment, Forgotten, HealthFilter, LabelReport, LabelTarget, Mark, Preview, PreviewAgent,
-    PreviewOutcome, PreviewQuery, Replaced, SessionStart, SortKey, VersionCount, WriteReport,
+    AgentBinding, AgentCounts, AgentName, AgentPage, AgentQuery, AgentSort, AgentWrite, AssignmentCount,
+    Cursor, EnrolOutcome, Enrolment, Forgotten, HealthFilter, LabelReport, LabelTarget, Mark, Preview,
+    PreviewAgent, PreviewOutcome, PreviewQuery, Replaced, SessionStart, SortKey, VersionCount, WriteReport,
 };
 pub use answers::{Claim, KeyedRequest};
 pub use api_tokens::{ApiAccess, NewApiToken};

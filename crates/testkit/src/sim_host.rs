@@ -372,22 +372,11 @@ fn report(spec: &ReplicaSpec, fate: Option<Fate>) -> ReplicaReport {
         None if checked => (ReplicaState::Running, HealthState::Healthy, None),
         None => (ReplicaState::Running, HealthState::None, None),
     };
+    let ids = (spec.replica_id.clone(), spec.service_id.clone(), spec.release_id.clone());
     ReplicaReport {
-        replica_id: spec.replica_id.clone(),
-        service_id: spec.service_id.clone(),
-        release_id: spec.release_id.clone(),
-        spec_hash: spec.spec_hash.clone(),
         container_id: Some("c0ffee".to_owned()),
-        state,
         health,
-        started_at: None,
-        exit_code: None,
-        oom_killed: false,
-        restarts: 0,
-        ip: None,
-        image_digest: None,
         last_error: error,
-        last_log_lines: Vec::new(),
-        held_reason: None,
+        ..ReplicaReport::of(ids, &spec.spec_hash, state)
     }
 }

@@ -17,7 +17,7 @@ use store::{HostLink, StoreError};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::{Errand, Heard, LinkStart, OFFLINE_AFTER, Tasks};
+use super::{Errand, Heard, LinkStart, Tasks};
 use crate::clock;
 use crate::services::Services;
 use crate::tasks::stopped;
@@ -76,14 +76,7 @@ pub(crate) async fn serve(
     let _ = services.store.hosts_seen(vec![(id.clone(), connection.heard.at())]).await;
     if services.live.end(&id, number, silent_since) {
         tracing::info!(host = %id, "host {} is disconnected", connection.arrival.link.host.name);
-        services.hub.hosts_changed([id.to_string()]);
-        // When it has not come back by then, it is offline, and those who look at it are to see that. This holds
-        // nothing of a server that stops meanwhile but its hub.
-        let hub = services.hub.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep_until(silent_since + OFFLINE_AFTER).await;
-            hub.hosts_changed([id.to_string()]);
-        });
+        super::tell_of_silence(&services.hub, &id, silent_since);
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) async fn list(
         parameters.parse("state", "rolling, paused, done, aborted or clearing", |text| text.parse().ok())?;
     let after = parameters.parse("cursor", "the next_cursor of the page before", |text| text.parse().ok())?;
     let (after, limit): (usize, _) = (after.unwrap_or(0), parameters.limit()? as usize);
-    let (plan, counts) = (context.configs.plan(), context.store.assignment_counts().await?);
+    let plan = context.configs.plan();
     let outranked = context.configs.outranked(&plan).await?;
     let is_of = |one: &&Assignment| {
         let config = one.goal().and_then(|id| plan.revision(id)).map(|known| known.config.as_str());
@@ -46,10 +46,12 @@ pub(super) async fn list(
     let is_in = |one: &&Assignment| state.is_none_or(|state| one.state == state);
     let all: Vec<_> = plan.assignments().iter().filter(is_in).filter(is_of).collect();
     let total = all.len();
+    let page: Vec<_> = all.into_iter().skip(after).take(limit).collect();
+    let figures = config_json::Figures::of(&context, &plan, page.iter().copied()).await?;
     let json = |one: &Assignment| {
-        config_json::assignment(&plan, one, &counts, outranked.get(&one.id).copied().unwrap_or(0))
+        config_json::assignment(&figures, one, outranked.get(&one.id).copied().unwrap_or(0))
     };
-    let items: Vec<_> = all.into_iter().skip(after).take(limit).map(json).collect();
+    let items: Vec<_> = page.into_iter().map(json).collect();
     let next = after + items.len();
     let next_cursor = (next < total).then(|| next.to_string());
     Ok(Json(AssignmentPage { items, next_cursor, total: total as u64 }))
@@ -186,11 +188,11 @@ pub(super) async fn revision_of(
 
 async fn one(context: &Context, assignment: &Assignment) -> Result<AssignmentJson, ApiError> {
     let plan = context.configs.plan();
-    let counts = context.store.assignment_counts().await?;
+    let figures = config_json::Figures::of(context, &plan, [assignment]).await?;
     let selector = &assignment.selector;
     let preview =
         context.configs.preview(Some(assignment.id), selector, assignment.priority, None, 1).await?;
-    Ok(config_json::assignment(&plan, assignment, &counts, preview.outranked))
+    Ok(config_json::assignment(&figures, assignment, preview.outranked))
 }
 
 pub(super) async fn answer(context: &Context, assignment: Assignment) -> Result<Response, ApiError> {

@@ -1,5 +1,8 @@
 //! Configurations, assignments and previews as the API writes them.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use api::assignments::{Assignment as AssignmentJson, Pause, Progress};
 use api::configs::{
     Change, ConfigDetail, ConfigProblem, ConfigSummary, Diff, DiffLine, File, FileDiff, FileSummary,
@@ -8,8 +11,10 @@ use api::configs::{
 use model::config::diff::{Difference, LineKind};
 use model::config::{ConfigFile, ConfigFiles, Problem};
 use model::{Assignment, ConfigState};
-use store::{AssignmentCount, ConfigRow, HistoryRow, RevisionRow, StoredFile};
+use opamp_proto::InstanceUid;
+use store::{AgentName, AssignmentCount, ConfigRow, HistoryRow, RevisionRow, StoredFile};
 
+use super::context::Context;
 use super::problem::ApiError;
 use crate::clock::rfc3339;
 use crate::configs::{Plan, checked};
@@ -103,13 +108,34 @@ pub(super) fn diff(difference: Difference) -> Diff {
     Diff { files: files.collect(), changes: changes.collect() }
 }
 
-/// An assignment with how far its agents are.
-pub(crate) fn assignment(
-    plan: &Plan,
-    one: &Assignment,
-    counts: &[AssignmentCount],
-    outranked: u64,
-) -> AssignmentJson {
+/// What assignments are told with, all of one moment.
+pub(super) struct Figures {
+    plan: Arc<Plan>,
+    counts: Vec<AssignmentCount>,
+    agents: HashMap<InstanceUid, AgentName>,
+}
+
+impl Figures {
+    /// What it takes to tell these.
+    pub(super) async fn of<'a>(
+        context: &Context,
+        plan: &Arc<Plan>,
+        some: impl IntoIterator<Item = &'a Assignment>,
+    ) -> Result<Self, ApiError> {
+        let stopped_by = some.into_iter().filter_map(|one| one.pause.as_ref()?.agent).collect();
+        Ok(Self {
+            plan: plan.clone(),
+            counts: context.store.assignment_counts().await?,
+            agents: context.store.agent_names(stopped_by).await?,
+        })
+    }
+}
+
+/// An assignment with how far its agents are; `outranked`: of so many a stronger one decides.
+pub(super) fn assignment(figures: &Figures, one: &Assignment, outranked: u64) -> AssignmentJson {
+    let Figures { plan, counts, agents } = figures;
+    let stopped_by = one.pause.as_ref().and_then(|fault| agents.get(&fault.agent?));
+    let said = |text: &String| (!text.is_empty()).then(|| text.clone());
     let number =
         |id: Option<model::RevisionId>| id.and_then(|id| plan.revision(id)).map(|known| known.number);
     let known = one.goal().and_then(|id| plan.revision(id));
@@ -125,6 +151,8 @@ pub(crate) fn assignment(
         pause: one.pause.as_ref().map(|fault| Pause {
             kind: fault.kind.as_str().to_owned(),
             agent: fault.agent.map(|uid| uid.to_string()),
+            agent_name: stopped_by.and_then(|it| said(&it.name)),
+            host: stopped_by.and_then(|it| said(&it.host)),
             text: fault.text.clone(),
         }),
         progress: Progress { outranked, ..progress(one, counts) },

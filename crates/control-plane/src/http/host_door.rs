@@ -16,6 +16,7 @@ use host_proto::secret::Secret;
 use model::TokenHash;
 use serde_json::json;
 use store::{Actor, ActorKind, AuditEntry, JoinAttempt, Joined};
+use tokio::time::Instant;
 use tokio_util::io::ReaderStream;
 
 use super::client_address::Client;
@@ -66,7 +67,7 @@ pub(super) async fn join(
                 // The machine that was this host before has no token any more, and must not hear another word.
                 context.services.live.forget(&host.id, "another machine has joined in its place");
             }
-            context.hub.hosts_changed([host.id.to_string()]);
+            crate::hosts::tell_of_silence(&context.hub, &host.id, Instant::now());
             let answer = JoinAnswer {
                 host_id: host.id.clone(),
                 name: host.name.clone(),

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use host_proto::message::DockerFacts;
 use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, Phase, Replica};
 use model::{LabelChange, Role, TokenHash, UnixMillis};
+use scheduler::Presence;
 use store::{HostChange, HostRemoved, Unless};
 
 use super::caller::Caller;
@@ -134,7 +135,7 @@ pub(super) async fn remove(
     caller.require(if force { Role::Admin } else { Role::Operator })?;
     let host = find(&context, &name).await?;
     let live = &context.services.live;
-    let is_gone = !live.look(&host.id).online && live.uptime() >= OFFLINE_AFTER;
+    let is_gone = live.presence(&host.id) == Presence::Gone;
     let unless = match (force, is_gone) {
         (true, _) => Unless::Never,
         (false, true) => Unless::Meant,
@@ -317,13 +318,15 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         replicas.extend(rows.replicas.into_iter().filter(|it| it.host_id == host.id));
     }
     let meant = replicas.iter().filter(|it| it.stays()).count();
-    let ready = replicas.iter().filter(|it| it.phase == Phase::Serving && it.is_ready()).count();
-    let online = look.connected_at.is_some() || look.online;
+    // Of a host that is away nobody knows what works.
+    let is_known = context.services.live.presence(&host.id) != Presence::Gone;
+    let works = |it: &&Replica| is_known && it.phase == Phase::Serving && it.is_ready();
+    let ready = replicas.iter().filter(works).count();
     let disk = host.facts.disk.iter().max_by_key(|disk| disk.total_bytes);
     let engine = engine(&host, &look).map(|it| it.version.clone());
     let since = look.connected_at.or(host.last_seen).map(rfc3339);
     Ok(HostJson {
-        state: if online { "online" } else { "offline" }.to_owned(),
+        state: state(&host, &look).to_owned(),
         since,
         mode: host.mode.as_str().to_owned(),
         adopting: host.adopting,
@@ -360,6 +363,14 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
     })
 }
 
+fn state(host: &Host, look: &Look) -> &'static str {
+    match (look.connected_at.is_some() || look.online, host.last_seen) {
+        (true, _) => "online",
+        (false, None) => "joining",
+        (false, Some(_)) => "offline",
+    }
+}
+
 /// The engine of a host: what is known now, or was last when it is not connected.
 fn engine<'a>(host: &'a Host, look: &'a Look) -> Option<&'a DockerFacts> {
     match look.connected_at {
@@ -371,8 +382,16 @@ fn engine<'a>(host: &'a Host, look: &'a Look) -> Option<&'a DockerFacts> {
 /// What is wrong with a host, the worst first.
 fn problems(host: &Host, look: &Look, replicas: &[Replica]) -> Vec<String> {
     let mut problems = look.alerts.clone();
-    if look.connected_at.is_none() {
-        problems.push("it is not connected: its containers run on as they were".to_owned());
+    match (look.connected_at, host.last_seen) {
+        (Some(_), _) => {}
+        (None, Some(_)) => {
+            problems.push("it is not connected: its containers run on as they were".to_owned())
+        }
+        (None, None) if clock::now().since(host.joined_at) < OFFLINE_AFTER => {}
+        (None, None) => {
+            problems
+                .push("it joined and has not connected since: does its agent run? See its log".to_owned());
+        }
     }
     if engine(host, look).is_none() {
         problems.push("no container engine answers there: start it, or install Docker".to_owned());
@@ -406,8 +425,9 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica]) -> Vec<String> {
             && it.free_bytes < DISK_FREE_BYTES
     };
     for disk in full.filter(little) {
-        let mebibytes = disk.free_bytes >> 20;
-        problems.push(format!("only {mebibytes} MiB of {} are free", disk.mount));
+        #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
+        let gibibytes = disk.free_bytes as f64 / f64::from(1 << 30);
+        problems.push(format!("only {gibibytes:.1} GiB of {} are free", disk.mount));
     }
     let ill = replicas.iter().filter(|it| it.phase == Phase::Serving && !it.is_ready()).count();
     match ill {

@@ -49,10 +49,10 @@ async fn rollouts(context: &Context) -> Result<Vec<Assignment>, ApiError> {
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    let counts = context.store.assignment_counts().await?;
+    let figures = config_json::Figures::of(context, &plan, open.iter().copied()).await?;
     let outranked = context.configs.outranked(&plan).await?;
     let json = |one: &model::Assignment| {
-        config_json::assignment(&plan, one, &counts, outranked.get(&one.id).copied().unwrap_or(0))
+        config_json::assignment(&figures, one, outranked.get(&one.id).copied().unwrap_or(0))
     };
     Ok(open.into_iter().map(json).collect())
 }

@@ -23,11 +23,11 @@ use crate::services::deploy::{DeployError, Wish};
 #[utoipa::path(get, path = "/projects", operation_id = "list_projects", tag = "services",
     responses((status = OK, description = "Every project, by name.", body = ProjectList)))]
 pub(super) async fn list(State(context): State<Context>, _: Caller) -> Result<Json<ProjectList>, ApiError> {
-    let names = service_json::host_names(&context).await?;
+    let hosts = service_json::hosts(&context).await?;
     let mut items = Vec::new();
     for project in context.store.projects().await? {
         if let Some(world) = context.store.project(project.id.as_str()).await? {
-            items.push(told(&context, world, &names).await?);
+            items.push(told(&context, world, &hosts).await?);
         }
     }
     Ok(Json(ProjectList { items }))
@@ -42,9 +42,9 @@ pub(super) async fn show(
     _: Caller,
     PathPart(name): PathPart,
 ) -> Result<Json<ProjectJson>, ApiError> {
-    let names = service_json::host_names(&context).await?;
+    let hosts = service_json::hosts(&context).await?;
     let world = find(&context, &name).await?;
-    Ok(Json(told(&context, world, &names).await?))
+    Ok(Json(told(&context, world, &hosts).await?))
 }
 
 /// Works out what a deployment would do. Nothing changes.
@@ -232,7 +232,7 @@ async fn find_deployment(context: &Context, id: &str) -> Result<Deployment, ApiE
 async fn told(
     context: &Context,
     world: ProjectWorld,
-    names: &service_json::HostNames,
+    hosts: &service_json::Hosts,
 ) -> Result<ProjectJson, ApiError> {
     let used = |name: &str| {
         world.services.iter().filter_map(|it| world.wanted(it).release).any(|release| {
@@ -243,7 +243,7 @@ async fn told(
     };
     let volumes = world.volumes.iter().map(|it| Volume {
         name: it.spec.name.clone(),
-        host: names.get(&it.host_id).cloned().unwrap_or_default(),
+        host: service_json::host_name(hosts, &it.host_id),
         used: used(&it.spec.name),
     });
     let deployment = match &world.deployment {
@@ -252,7 +252,7 @@ async fn told(
     };
     Ok(ProjectJson {
         name: world.project.name.clone(),
-        services: world.services.iter().map(|it| service_json::service(context, &world, it, names)).collect(),
+        services: world.services.iter().map(|it| service_json::service(context, &world, it, hosts)).collect(),
         deployment,
         volumes: volumes.collect(),
         created_at: rfc3339(world.project.created_at),

@@ -1,49 +1,59 @@
 //! Services and replicas as the API writes them, with the state words that people see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::services::{Replica as ReplicaJson, Service as ServiceJson};
 use host_proto::id::HostId;
 use host_proto::report::ReplicaState;
 use model::hosting::{Phase, ProjectWorld, Replica, Service};
-use scheduler::words;
+use scheduler::{Presence, words};
 
 use super::context::Context;
 use super::problem::ApiError;
 
-/// The names of hosts.
-pub(super) type HostNames = BTreeMap<HostId, String>;
+/// A host as those who look at its replicas see it.
+pub(super) struct HostSeen {
+    pub(super) name: String,
+    pub(super) presence: Presence,
+}
 
-pub(super) async fn host_names(context: &Context) -> Result<HostNames, ApiError> {
-    Ok(context.store.hosts().await?.into_iter().map(|host| (host.id, host.name)).collect())
+/// The hosts, with what is known of their connections at one moment.
+pub(super) type Hosts = BTreeMap<HostId, HostSeen>;
+
+pub(super) async fn hosts(context: &Context) -> Result<Hosts, ApiError> {
+    let hosts = context.store.hosts().await?.into_iter();
+    let live = &context.services.live;
+    Ok(hosts
+        .map(|host| {
+            let presence = live.presence(&host.id);
+            (host.id, HostSeen { name: host.name, presence })
+        })
+        .collect())
+}
+
+/// A host's name; empty if it was removed a moment ago.
+pub(super) fn host_name(hosts: &Hosts, id: &HostId) -> String {
+    hosts.get(id).map(|host| host.name.clone()).unwrap_or_default()
 }
 
 pub(super) fn service(
     context: &Context,
     world: &ProjectWorld,
     service: &Service,
-    names: &HostNames,
+    hosts: &Hosts,
 ) -> ServiceJson {
     let wanted = world.wanted(service);
     let current = service.current.as_ref().and_then(|id| world.releases.get(id));
     let shown = current.or(wanted.release);
     let replicas: Vec<ReplicaJson> =
-        world.replicas_of(&service.id).map(|it| replica(context, world, service, it, names)).collect();
+        world.replicas_of(&service.id).map(|it| replica(world, service, it, hosts)).collect();
     let works = |it: &&ReplicaJson| matches!(&*it.state, "healthy" | "running") && it.phase == "serving";
     let ready = u32::try_from(replicas.iter().filter(works).count()).unwrap_or(u32::MAX);
     let in_deployment =
         world.deployment.as_ref().is_some_and(|it| it.items.iter().any(|item| item.service_id == service.id));
-    let state = match (in_deployment, wanted.count, ready) {
-        (true, ..) => "updating",
-        (false, 0, _) => "stopped",
-        // Without a check nobody knows more than that its processes run.
-        (false, count, ready) if ready >= count => match replicas.iter().any(|it| it.state == "running") {
-            true => "running",
-            false => "healthy",
-        },
-        (false, _, 0) => "failed",
-        (false, ..) => "degraded",
-    };
+    let words: Vec<&str> = replicas.iter().map(|it| &*it.state).collect();
+    let state = if in_deployment { "updating" } else { service_state(wanted.count, ready, &words) };
+    let lacks = || context.services.waits_for(&service.id).or_else(|| strands(&replicas));
     ServiceJson {
         id: service.id.to_string(),
         project: world.project.name.clone(),
@@ -53,22 +63,16 @@ pub(super) fn service(
         release: current.map(|it| it.number),
         wanted: wanted.count,
         ready,
-        waits_for: context.services.waits_for(&service.id).filter(|_| ready < wanted.count),
+        waits_for: if ready < wanted.count { lacks() } else { None },
         ports: shown.map(|it| it.spec.ports.iter().map(words::port).collect()).unwrap_or_default(),
         volumes: shown.iter().flat_map(|it| it.spec.volumes()).map(str::to_owned).collect(),
         replicas,
     }
 }
 
-fn replica(
-    context: &Context,
-    world: &ProjectWorld,
-    service: &Service,
-    replica: &Replica,
-    names: &HostNames,
-) -> ReplicaJson {
+fn replica(world: &ProjectWorld, service: &Service, replica: &Replica, hosts: &Hosts) -> ReplicaJson {
     let report = replica.report.as_ref();
-    let online = context.services.live.look(&replica.host_id).online;
+    let presence = hosts.get(&replica.host_id).map_or(Presence::Gone, |host| host.presence);
     let reason = report.and_then(|it| it.last_error.clone().or_else(|| it.held_reason.clone()));
     ReplicaJson {
         id: replica.id.to_string(),
@@ -81,10 +85,10 @@ fn replica(
         project: world.project.name.clone(),
         service: service.name.clone(),
         number: replica.number,
-        state: state(replica).to_owned(),
+        state: state(replica, presence).to_owned(),
         phase: replica.phase.as_str().to_owned(),
-        host: names.get(&replica.host_id).cloned().unwrap_or_default(),
-        host_online: online,
+        host: host_name(hosts, &replica.host_id),
+        host_online: presence == Presence::Online,
         release: world.release_of(replica).map_or(0, |it| it.number),
         container: report.and_then(|it| it.container_id.clone()),
         addresses: replica.addresses.iter().map(|it| it.ip.to_string()).collect(),
@@ -96,9 +100,41 @@ fn replica(
     }
 }
 
-/// The word that people see.
-pub(super) fn state(replica: &Replica) -> &'static str {
+/// The word that people see for a service without a deployment, by those of its replicas.
+fn service_state(wanted: u32, ready: u32, replicas: &[&str]) -> &'static str {
+    match (wanted, ready) {
+        (0, _) => "stopped",
+        // Without a check nobody knows more than that its processes run.
+        (wanted, ready) if ready >= wanted => match replicas.contains(&"running") {
+            true => "running",
+            false => "healthy",
+        },
+        // That none is known to work is no failure of its own when its hosts are away.
+        (_, 0) => match !replicas.is_empty() && replicas.iter().all(|it| *it == "stranded") {
+            true => "stranded",
+            false => "failed",
+        },
+        _ => "degraded",
+    }
+}
+
+/// Why replicas are stranded.
+fn strands(replicas: &[ReplicaJson]) -> Option<String> {
+    let hosts: BTreeSet<&str> =
+        replicas.iter().filter(|it| it.state == "stranded").map(|it| &*it.host).collect();
+    let names = hosts.iter().copied().collect::<Vec<_>>().join(", ");
+    match hosts.len() {
+        0 => None,
+        1 => Some(format!("host {names} is offline")),
+        _ => Some(format!("hosts {names} are offline")),
+    }
+}
+
+/// The word that people see for a replica.
+fn state(replica: &Replica, presence: Presence) -> &'static str {
     match replica.state() {
+        // Its host said all else before it went away, and nobody moves it.
+        _ if presence == Presence::Gone => "stranded",
         ReplicaState::Creating | ReplicaState::Held | ReplicaState::Starting => "starting",
         ReplicaState::Running if replica.is_ready() && !replica.is_checked() => "running",
         ReplicaState::Running if replica.is_ready() => "healthy",
@@ -108,5 +144,57 @@ pub(super) fn state(replica: &Replica) -> &'static str {
         ReplicaState::Restarting | ReplicaState::Failed | ReplicaState::Stuck => "failed",
         ReplicaState::Unknown if replica.phase == Phase::Removing => "stopped",
         ReplicaState::Unknown => "starting",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{service_state, state};
+    use host_proto::id::{ReleaseId, ReplicaId, ServiceId};
+    use host_proto::report::{HealthState, ReplicaReport, ReplicaState};
+    use model::UnixMillis;
+    use model::hosting::{Phase, Replica};
+    use scheduler::Presence;
+
+    fn replica(said: ReplicaState, health: HealthState) -> Replica {
+        let ids: (ReplicaId, ServiceId, ReleaseId) =
+            ("rep_1".parse().unwrap(), "svc_1".parse().unwrap(), "rel_1".parse().unwrap());
+        let report = ReplicaReport { health, ..ReplicaReport::of(ids.clone(), "h", said) };
+        Replica {
+            id: ids.0,
+            service_id: ids.1,
+            release_id: ids.2,
+            host_id: "hst_1".parse().unwrap(),
+            number: 1,
+            phase: Phase::Serving,
+            phase_since: UnixMillis(0),
+            addresses: Vec::new(),
+            created_at: UnixMillis(0),
+            report: Some(report),
+            reported_since: None,
+        }
+    }
+
+    #[test]
+    fn h21_what_a_host_said_before_it_went_offline_is_not_told_as_if_it_were_so() {
+        let healthy = replica(ReplicaState::Running, HealthState::Healthy);
+        assert_eq!(state(&healthy, Presence::Online), "healthy");
+        // The server started a moment ago: its hosts are on their way back (OFF-4).
+        assert_eq!(state(&healthy, Presence::Awaited), "healthy");
+        for said in [ReplicaState::Running, ReplicaState::Failed, ReplicaState::Creating] {
+            assert_eq!(state(&replica(said, HealthState::Healthy), Presence::Gone), "stranded");
+        }
+    }
+
+    #[test]
+    fn a_service_is_as_good_as_what_is_known_of_its_replicas() {
+        assert_eq!(service_state(0, 0, &[]), "stopped");
+        assert_eq!(service_state(2, 2, &["healthy", "healthy"]), "healthy");
+        assert_eq!(service_state(2, 2, &["healthy", "running"]), "running");
+        assert_eq!(service_state(2, 1, &["healthy", "stranded"]), "degraded");
+        assert_eq!(service_state(2, 0, &["stranded", "stranded"]), "stranded");
+        // Not its host's fault alone.
+        assert_eq!(service_state(2, 0, &["failed", "stranded"]), "failed");
+        assert_eq!(service_state(1, 0, &[]), "failed");
     }
 }

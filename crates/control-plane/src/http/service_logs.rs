@@ -51,9 +51,9 @@ pub(super) async fn show(
         return following(context, caller, wanted);
     }
     let found = context.services.query_logs(&wanted).await?;
-    let names = service_json::host_names(&context).await?;
+    let hosts = service_json::hosts(&context).await?;
     let missing = found.silent.iter().map(|id| {
-        let name = names.get(id).cloned().unwrap_or_else(|| id.to_string());
+        let name = hosts.get(id).map_or_else(|| id.to_string(), |host| host.name.clone());
         format!("{name} is not connected: its lines are missing")
     });
     let items = found.lines.iter().map(|line| told(line, &wanted.names)).collect();
@@ -67,7 +67,7 @@ async fn wanted(
     parameters: &Parameters,
 ) -> Result<Wanted, ApiError> {
     let (world, service) = one(context, project, name).await?;
-    let hosts = service_json::host_names(context).await?;
+    let hosts = service_json::hosts(context).await?;
     let number: Option<u32> = parameters.parse("replica", "a number", |text| text.parse().ok())?;
     let since = parameters.parse("since", "a moment in RFC 3339", clock::parse)?;
     let mut wanted = Wanted {
@@ -80,7 +80,7 @@ async fn wanted(
     };
     for replica in world.replicas_of(&service.id).filter(|it| number.is_none_or(|number| it.number == number))
     {
-        let host = hosts.get(&replica.host_id).cloned().unwrap_or_default();
+        let host = service_json::host_name(&hosts, &replica.host_id);
         wanted.names.insert(replica.id.to_string(), (format!("{name}-{}", replica.number), host));
         wanted.replicas.entry(replica.host_id.clone()).or_default().push(replica.id.clone());
     }

@@ -31,7 +31,7 @@ pub(super) async fn list(
     parameters: Parameters,
 ) -> Result<Json<ServiceList>, ApiError> {
     let parameters = parameters.only(&["project"])?;
-    let names = service_json::host_names(&context).await?;
+    let hosts = service_json::hosts(&context).await?;
     let projects = match parameters.get("project") {
         Some(name) => vec![find(&context, name).await?.project],
         None => context.store.projects().await?,
@@ -39,7 +39,7 @@ pub(super) async fn list(
     let mut items = Vec::new();
     for project in projects {
         let Some(world) = context.store.project(project.id.as_str()).await? else { continue };
-        items.extend(world.services.iter().map(|it| service_json::service(&context, &world, it, &names)));
+        items.extend(world.services.iter().map(|it| service_json::service(&context, &world, it, &hosts)));
     }
     Ok(Json(ServiceList { items }))
 }
@@ -54,9 +54,9 @@ pub(super) async fn show(
     _: Caller,
     PathParts((project, name)): PathParts<(String, String)>,
 ) -> Result<Json<ServiceJson>, ApiError> {
-    let names = service_json::host_names(&context).await?;
+    let hosts = service_json::hosts(&context).await?;
     let (world, service) = one(&context, &project, &name).await?;
-    Ok(Json(service_json::service(&context, &world, &service, &names)))
+    Ok(Json(service_json::service(&context, &world, &service, &hosts)))
 }
 
 /// Lists the releases of a service.

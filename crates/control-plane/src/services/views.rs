@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::id::{HostId, ProjectId};
 use model::hosting::ProjectWorld;
-use scheduler::{Blocks, HostView, Presence};
+use scheduler::{Blocks, HostView};
 use store::StoreError;
 
 use super::Services;
-use crate::hosts::OFFLINE_AFTER;
 
 /// Which hosts, and what of them.
 #[derive(Debug, Clone)]
@@ -52,12 +51,7 @@ impl Services {
             }
             let live = self.live.for_decisions(&load.host.id);
             HostView {
-                presence: match live.online {
-                    true => Presence::Online,
-                    // The clocks start when the server is up (OFF-4).
-                    false if self.live.uptime() < OFFLINE_AFTER => Presence::Awaited,
-                    false => Presence::Gone,
-                },
+                presence: live.presence,
                 replicas: load.replicas,
                 ports,
                 foreign_ports: live.foreign_ports,

@@ -109,7 +109,10 @@ async fn a_bad_revision_touches_only_the_first_batch_and_an_older_one_repairs_it
     let paused = operator.when("the pause", &path, |one| one["state"] == "paused").await;
     assert_eq!(paused["pause"]["kind"], "failed");
     assert_eq!(paused["pause"]["text"], FAILURE);
-    assert!(paused["pause"]["agent"].is_string());
+    let uid = paused["pause"]["agent"].as_str().unwrap();
+    let agent = operator.done("GET", &format!("/agents/{uid}"), Value::Null).await;
+    assert_eq!((&paused["pause"]["agent_name"], &paused["pause"]["host"]), (&agent["name"], &agent["host"]));
+    assert!(agent["name"].is_string() && agent["host"].is_string(), "{agent}");
     let paused = operator.when("figures", &path, |one| one["progress"]["failed"] == 2).await;
     assert_eq!((&paused["progress"]["released"], &paused["progress"]["waiting"]), (&json!(2), &json!(8)));
     let touched = |agents: &[Obedient]| agents.iter().filter(|agent| agent.offers().len() == 2).count();

@@ -2,12 +2,12 @@
 //! one as soon as there is one.
 
 use host_proto::message::ReplicaStatus;
-use host_proto::report::{HealthState, ReplicaReport, ReplicaState};
+use host_proto::report::{ReplicaReport, ReplicaState};
 use host_proto::{ToAgent, ToServer};
 use reqwest::StatusCode;
 use serde_json::json;
 
-use testkit::Opening;
+use testkit::{Machine, Opening};
 
 use crate::hosts::{Api, opened};
 use crate::world::World;
@@ -43,6 +43,23 @@ async fn a_replica_that_its_host_does_not_have_is_gone_when_it_has_applied_a_sta
         opened(&world, &answer, &machine, Opening { applied, blind: true, ..Opening::default() }).await;
     assert_eq!(api.outcome(&begun["id"]).await.state, "done");
     testkit::until_async("one replica", async || api.service("web").await.replicas.len() == 1).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_joined_a_moment_ago_is_joining_and_nothing_is_wrong_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let machine = Machine::named("h1");
+    let answer = api.join(&machine).await;
+    let joined = api.host("h1").await;
+    assert_eq!((&*joined.state, joined.problems, joined.since), ("joining", Vec::new(), None));
+    let host = opened(&world, &answer, &machine, Opening::default()).await;
+    assert_eq!(api.host("h1").await.state, "online");
+    api.gone("h1", host).await;
+    // It has been there: it is not joining any more.
+    assert_ne!(api.host("h1").await.state, "joining");
     world.stop().await;
 }
 
@@ -180,22 +197,7 @@ async fn r33_a_container_of_a_replica_that_nobody_knows_may_go_as_soon_as_its_ho
 }
 
 fn stranger() -> ReplicaReport {
-    ReplicaReport {
-        replica_id: "rep_1".parse().unwrap(),
-        service_id: "svc_1".parse().unwrap(),
-        release_id: "rel_1".parse().unwrap(),
-        spec_hash: "h".to_owned(),
-        container_id: Some("c".to_owned()),
-        state: ReplicaState::Running,
-        health: HealthState::None,
-        started_at: None,
-        exit_code: None,
-        oom_killed: false,
-        restarts: 0,
-        ip: None,
-        image_digest: None,
-        last_error: None,
-        last_log_lines: Vec::new(),
-        held_reason: None,
-    }
+    let ids = ("rep_1".parse().unwrap(), "svc_1".parse().unwrap(), "rel_1".parse().unwrap());
+    let report = ReplicaReport::of(ids, "h", ReplicaState::Running);
+    ReplicaReport { container_id: Some("c".to_owned()), ..report }
 }

@@ -41,7 +41,11 @@ pub(super) fn progress(one: &Assignment) -> String {
 
 /// Why a rollout waits, in one line.
 pub(super) fn pause_text(pause: &Pause) -> String {
-    let agent = pause.agent.as_ref().map_or_else(String::new, |uid| format!(" (agent {uid})"));
+    let agent = pause.agent.as_ref().map_or_else(String::new, |uid| {
+        let name = pause.agent_name.iter().map(|name| format!("{}, ", safe(name)));
+        let host = pause.host.iter().map(|host| format!(" on {}", safe(host)));
+        format!(" (agent {}{uid}{})", name.collect::<String>(), host.collect::<String>())
+    });
     match pause.text.is_empty() {
         true => format!("{}{agent}", pause.kind),
         false => format!("{}: {}{agent}", pause.kind, safe(&pause.text)),

@@ -440,23 +440,12 @@ impl Sim {
                 (_, None) => (ReplicaState::Running, HealthState::Healthy, 0),
             };
             let made = replica.is_made() || (fate != Some(Fate::NoImage) && age >= 500);
+            let ids = (replica.id.clone(), replica.service_id.clone(), replica.release_id.clone());
             let report = ReplicaReport {
-                replica_id: replica.id.clone(),
-                service_id: replica.service_id.clone(),
-                release_id: replica.release_id.clone(),
-                spec_hash: String::new(),
                 container_id: made.then(|| replica.id.to_string()),
-                state: state.0,
                 health: state.1,
-                started_at: None,
-                exit_code: None,
-                oom_killed: false,
                 restarts: state.2,
-                ip: None,
-                image_digest: None,
-                last_error: None,
-                last_log_lines: Vec::new(),
-                held_reason: None,
+                ..ReplicaReport::of(ids, "", state.0)
             };
             if replica.report.as_ref() != Some(&report) {
                 (replica.report, replica.reported_since) = (Some(report), Some(UnixMillis(now)));

@@ -114,6 +114,37 @@ impl Store {
     ) -> Result<HashMap<InstanceUid, Place>, StoreError> {
         self.read(move |reader| places(&reader.conn, &uids)).await
     }
+
+    /// What several agents are called; one that is forgotten is missing.
+    pub async fn agent_names(
+        &self,
+        uids: Vec<InstanceUid>,
+    ) -> Result<HashMap<InstanceUid, AgentName>, StoreError> {
+        if uids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        self.read(move |reader| {
+            let mut statement = reader.conn.prepare_cached("SELECT name, host FROM agent WHERE uid = ?1")?;
+            let mut found = HashMap::with_capacity(uids.len());
+            for uid in uids {
+                let name = |row: &Row<'_>| Ok(AgentName { name: row.get(0)?, host: row.get(1)? });
+                if let Some(name) = statement.query_row([uid.as_bytes()], name).optional()? {
+                    found.insert(uid, name);
+                }
+            }
+            Ok(found)
+        })
+        .await
+    }
+}
+
+/// What people call an agent by. Empty: it did not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentName {
+    /// `service.name`.
+    pub name: String,
+    /// `host.name`.
+    pub host: String,
 }
 
 /// Writes a place where it differs, and only into the indexes whose columns do: a fleet that gets another revision of its

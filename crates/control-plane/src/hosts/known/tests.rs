@@ -1,29 +1,13 @@
 //! What follows from what hosts say.
 
 use host_proto::message::SectionResult;
-use host_proto::report::{HealthState, RefusedReason};
+use host_proto::report::RefusedReason;
 
 use super::*;
 
 pub(crate) fn report(last: &str) -> ReplicaReport {
-    ReplicaReport {
-        replica_id: format!("rep_{last}").parse().unwrap(),
-        service_id: "svc_1".parse().unwrap(),
-        release_id: "rel_1".parse().unwrap(),
-        spec_hash: "h".to_owned(),
-        container_id: None,
-        state: ReplicaState::Running,
-        health: HealthState::None,
-        started_at: None,
-        exit_code: None,
-        oom_killed: false,
-        restarts: 0,
-        ip: None,
-        image_digest: None,
-        last_error: None,
-        last_log_lines: Vec::new(),
-        held_reason: None,
-    }
+    let ids = (format!("rep_{last}").parse().unwrap(), "svc_1".parse().unwrap(), "rel_1".parse().unwrap());
+    ReplicaReport::of(ids, "h", ReplicaState::Running)
 }
 
 const NOW: UnixMillis = UnixMillis(5_000);

@@ -113,7 +113,7 @@ fn details(host: &Host) -> String {
         ("name", safe(&host.name)),
         ("id", host.id.clone()),
         ("state", format!("{}{since}", state(host))),
-        ("replicas", format!("{} of {} work", host.ready, host.replicas)),
+        ("replicas", format!("{} of {} ready", host.ready, host.replicas)),
         ("sync", format!("{sync} (generation {})", host.generation)),
         ("address", or_dash(host.address.as_deref())),
         ("agent", safe(&host.agent_version)),

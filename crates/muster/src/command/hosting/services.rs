@@ -153,7 +153,7 @@ fn replica_row(replica: &Replica) -> Vec<String> {
     let phase =
         (replica.phase != "serving" && replica.phase != replica.state).then_some(replica.phase.as_str());
     // What a host said before it went away is not what is true now.
-    let away = (!replica.host_online).then_some("host offline");
+    let away = (!replica.host_online && replica.state != "stranded").then_some("host offline");
     let state =
         [Some(replica.state.as_str()), phase, away].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let exit = replica.exit_code.map(|code| format!("exit code {code}"));
