@@ -20,7 +20,7 @@ export const accessCases = [
     await page.getByRole('button', { name: 'Delete 1 user' }).click();
     await page.getByRole('row', { name: /olga/ }).waitFor({ state: 'detached' });
     await page.goto(`${server.url}/activity?object=user`);
-    await page.getByText('user.delete').waitFor();
+    await page.getByTitle('user.delete').waitFor();
     await page.getByText('3 things were done that match.').waitFor();
   }, { refusals: [409] }],
 
@@ -55,7 +55,7 @@ export const accessCases = [
     await page.getByText('muster audit --actor operator --action config').waitFor();
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export NDJSON' }).click()]);
     assert.equal(file.suggestedFilename(), 'audit.ndjson');
-    await page.getByRole('link', { name: 'config/gateway' }).first().click();
+    await page.getByRole('link', { name: 'configuration gateway' }).first().click();
     await page.getByRole('heading', { level: 1, name: 'gateway' }).waitFor();
   }],
 ];

@@ -100,12 +100,12 @@ export const agentCases = [
   ['an agent shows what happened to it and who caused it, and its messages while somebody looks', async (page, server) => {
     await signInTo(page, server, `/agents/${uidOf(3)}`);
     const past = page.getByRole('region', { name: 'What happened' });
-    await past.getByText('assignment.create').waitFor();
+    await past.getByTitle('assignment.create').waitFor();
     await past.getByText('by websocket from').waitFor();
     await page.getByRole('button', { name: 'Edit labels' }).click();
     await page.getByLabel('One key=value in a line').fill('env=canary');
     await page.getByRole('button', { name: 'Save the labels of 1 agent' }).click();
-    await past.getByText('agent.label').waitFor();
+    await past.getByTitle('agent.label').waitFor();
     await page.getByText('Messages as they pass').click();
     await page.getByText('Waiting for the next message.').waitFor();
     await page.getByText('a heartbeat').waitFor();

@@ -9,7 +9,7 @@ const compose = '/new-assignment?config=node&selector=tier%3Dworker';
 export const assignmentCases = [
   ['whom an assignment reaches is known before the button, which says it; then it rolls out by itself', async (page, server) => {
     await signInTo(page, server, '/assignments');
-    await page.getByRole('heading', { name: '4 assignments, none on its way.' }).waitFor();
+    await page.getByRole('heading', { name: '4 assignments: 1 with agents that failed.' }).waitFor();
     await page.getByRole('button', { name: 'Assign a configuration' }).click();
     await page.getByLabel('Configuration').selectOption('node');
     await page.getByText('An empty selector matches every agent.').waitFor();
@@ -30,14 +30,15 @@ export const assignmentCases = [
     await page.getByRole('button', { name: 'Assign to 20 agents' }).click();
     await page.getByRole('heading', { name: /^node revision 2 is being rolled out\./ }).waitFor();
     await page.getByRole('heading', { name: 'node revision 2 is assigned. 20 of 20 agents have it.' }).waitFor();
-    await page.getByText('assignment.create').waitFor();
+    await page.getByTitle('assignment.create').waitFor();
   }, { extra: 20 }],
 
   ['the first failure pauses a rollout: its reason is shown, it resumes, and it can be rolled back', async (page, server) => {
     await control(server, 'fail', { uid: uidOf(14), error: 'cannot bind 0.0.0.0:4317: address already in use' });
     await signInTo(page, server, compose);
     await page.getByRole('button', { name: 'Assign to 20 agents' }).click();
-    await page.getByText('Paused by itself: failed.').waitFor();
+    await page.getByText(/^Paused by itself.*: 1 agent failed\.$/).waitFor();
+    await page.getByText(/^batch \d+ of 10$/).waitFor();
     await page.getByRole('heading', { name: 'Failures' }).waitFor();
     await page.getByText('cannot bind 0.0.0.0:4317: address already in use').first().waitFor();
     await look(page, 'a paused rollout');
@@ -53,7 +54,7 @@ export const assignmentCases = [
     await control(server, 'fail', { uid: uidOf(14) });
     await page.getByRole('button', { name: 'Roll back 20 agents' }).click();
     await page.getByRole('heading', { name: 'node revision 1 is assigned. 20 of 20 agents have it.' }).waitFor();
-    await page.getByText('assignment.set-revision').first().waitFor();
+    await page.getByTitle('assignment.set-revision').first().waitFor();
   }, { extra: 20 }],
 
   ['an operator pauses with a reason, and aborts; who has it keeps it', async (page, server) => {
@@ -62,7 +63,7 @@ export const assignmentCases = [
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByLabel('Reason, recorded with it').fill('waiting for the shop to close');
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
-    await page.getByText('Paused by an operator.').waitFor();
+    await page.getByText(/^Paused by an operator/).waitFor();
     await page.getByText('waiting for the shop to close').first().waitFor();
     await page.getByRole('button', { name: 'Abort' }).click();
     await page.getByText('Nobody more gets revision 2.').waitFor();
@@ -71,15 +72,15 @@ export const assignmentCases = [
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('Take it away: they are offered an empty configuration.').waitFor();
     await page.getByRole('button', { name: 'Delete 1 assignment' }).click();
-    await page.getByRole('heading', { name: '4 assignments, none on its way.' }).waitFor();
+    await page.getByRole('heading', { name: '4 assignments: 1 with agents that failed.' }).waitFor();
   }, { extra: 60 }],
 
   ['health that is lost pauses a rollout', async (page, server) => {
     await control(server, 'sicken', { uid: uidOf(13) });
     await signInTo(page, server, compose);
     await page.getByRole('button', { name: 'Assign to 20 agents' }).click();
-    await page.getByText('Paused by itself: health lost.').waitFor();
-    await page.getByRole('link', { name: 'Look at that agent' }).click();
+    await page.getByText(/^Paused by itself.*: an agent is not healthy any more\.$/).waitFor();
+    await page.getByRole('link', { name: /^worker-0013 on host-13/ }).click();
     await page.getByRole('heading', { level: 1, name: 'worker-0013' }).waitFor();
   }, { extra: 20 }],
 
@@ -96,7 +97,7 @@ export const assignmentCases = [
     await page.getByRole('button', { name: 'Change' }).click();
     await page.getByLabel('Priority').fill('5');
     await fetch(`${server.url}/mock/touch`, { method: 'POST', body: JSON.stringify({ id: '1' }) });
-    await page.getByRole('button', { name: 'Save the change' }).click();
+    await page.getByRole('button', { name: 'Save 1 assignment' }).click();
     await page.getByText('It was not done: somebody else changed it meanwhile').waitFor();
   }, { refusals: [412] }],
 

@@ -44,7 +44,7 @@ async function hostStory(page, server) {
   await page.getByLabel('One key=value in a line').fill('zone=a');
   await page.getByRole('button', { name: 'Save the labels of 1 host' }).click();
   await page.getByRole('link', { name: 'zone=a' }).waitFor();
-  await page.getByText('host.change').first().waitFor();
+  await page.getByTitle('host.change').first().waitFor();
   const [host] = JSON.parse(await cli(server, ['hosts', 'list', '-o', 'json'])).items;
   assert.deepEqual([host.name, host.mode, host.labels], [name, 'cordoned', { zone: 'a' }]);
   await look(page, 'a real host');

@@ -68,10 +68,10 @@ async function broken(page) {
   await saved(page, 2);
   await page.getByRole('link', { name: 'Roll out revision 2 there' }).click();
   await page.getByRole('button', { name: 'Roll out to 1 agent' }).click();
-  await page.getByText('Paused by itself: failed.').waitFor();
+  await page.getByText(/^Paused by itself.*: 1 agent failed\.$/).waitFor();
   await page.getByText(REASON).first().waitFor();
   await look(page, 'the rollout that the demo agent stopped');
-  await page.getByRole('link', { name: 'Look at that agent' }).click();
+  await page.getByRole('alert').filter({ hasText: 'Paused by itself' }).getByRole('link').click();
   await page.getByText('The agent could not apply it.').waitFor();
   await page.getByText(REASON).first().waitFor();
   await look(page, 'the demo agent that failed');
@@ -116,7 +116,7 @@ async function byCommands(page, server) {
   await cli(server, ['assignments', 'rollback', id, '1', '--yes', '--wait']);
   await inSync(page, 'shop revision 1');
   // What happened and why stands on the agent's page, and the command says the same.
-  await page.getByRole('region', { name: 'What happened' }).getByText('assignment.set-revision').first().waitFor();
+  await page.getByRole('region', { name: 'What happened' }).getByTitle('assignment.set-revision').first().waitFor();
   const { uid } = /agents\/(?<uid>[0-9a-f-]+)$/.exec(page.url()).groups;
   assert.match(await cli(server, ['agents', 'timeline', uid]), /assignment\.set-revision/);
   // It reports its health again and again, so there is soon a message.
@@ -127,7 +127,7 @@ async function byCommands(page, server) {
 
   await page.getByRole('link', { name: 'Activity', exact: true }).click();
   await page.getByText('a mistake').first().waitFor();
-  await page.getByText('assignment.set-revision').first().waitFor();
+  await page.getByTitle('assignment.set-revision').first().waitFor();
   await cli(server, ['assignments', 'rm', id, '--yes']);
 }
 

@@ -152,7 +152,7 @@ export const hostCases = [
     await open(page, '/hosts/edge-7');
     await page.getByRole('heading', { name: 'There is no such host.' }).waitFor();
     await open(page, '/activity?object=host');
-    await page.getByText('host.remove').waitFor();
+    await page.getByTitle('host.remove').waitFor();
   }, { refusals: [404] }],
 
   ['an agent and the host whose machine it is on lead to each other', async (page, server) => {

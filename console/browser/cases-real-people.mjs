@@ -34,7 +34,7 @@ async function labels(page, server) {
   await page.getByRole('button', { name: 'Save the labels of 1 agent' }).click();
   await page.getByText('No labels.').waitFor();
   await open(page, `/activity?action=label&object=${encodeURIComponent(`agent/${uid}`)}`);
-  await page.getByText('label.change').first().waitFor();
+  await page.getByTitle('label.change').first().waitFor();
 }
 
 async function savedViews(page, server) {
@@ -86,7 +86,7 @@ async function users(page, server) {
     page.getByLabel(`Role of ${user}`).selectOption('operator'),
   ]);
   await open(page, `/activity?object=${encodeURIComponent(`user/${user}`)}`);
-  for (const action of ['user.create', 'user.change']) await page.getByText(action).first().waitFor();
+  for (const action of ['user.create', 'user.change']) await page.getByTitle(action).first().waitFor();
   await look(page, 'the activity of one user');
   await open(page, '/settings');
   await row.getByRole('button', { name: 'Delete' }).click();
@@ -136,7 +136,7 @@ async function activity(page, server) {
   await page.getByLabel('What', { exact: true }).fill('session');
   await page.getByLabel('What', { exact: true }).press('Enter');
   await page.waitForURL(/action=session/);
-  await page.getByText('session.begin').first().waitFor();
+  await page.getByTitle('session.begin').first().waitFor();
   await page.getByText('as a command').click();
   await page.getByText('muster audit --action session').waitFor();
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export CSV' }).click()]);

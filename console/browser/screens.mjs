@@ -157,7 +157,7 @@ export const SCREENS = [
     await page.getByText('HTTP/1.1" 502').first().waitFor();
     await page.getByLabel('Times').check();
   }],
-  ['activity', async (page) => (await open(page, '/activity'), await page.getByText('config.revise').first().waitFor())],
+  ['activity', async (page) => (await open(page, '/activity'), await page.getByTitle('config.revise').first().waitFor())],
   ['settings', async (page) => (await open(page, '/settings'), await page.getByText('dashboards').waitFor()), { whole: true }],
   ['connect', async (page) => {
     await open(page, '/connect');

@@ -48,7 +48,7 @@ export async function story(page, server) {
   await save(page, BROKEN, 2);
   await page.getByRole('link', { name: 'Roll out revision 2 there' }).click();
   await page.getByRole('button', { name: 'Roll out to 1 agent' }).click();
-  await page.getByText('Paused by itself: failed.').waitFor();
+  await page.getByText(/^Paused by itself.*: 1 agent failed\.$/).waitFor();
   await page.getByRole('heading', { name: 'Failures' }).waitFor();
   await scan(page, 'a rollout that failed');
   await open(page, `/agents/${uid}`);
@@ -66,5 +66,5 @@ export async function story(page, server) {
   await page.getByRole('button', { name: 'Delete 1 assignment' }).click();
   await page.waitForURL(/\/assignments$/);
   await open(page, `/activity?object=${encodeURIComponent(assignment.slice(1).replace('assignments', 'assignment'))}`);
-  for (const action of ['create', 'set-revision', 'delete']) await page.getByText(`assignment.${action}`).first().waitFor();
+  for (const action of ['create', 'set-revision', 'delete']) await page.getByTitle(`assignment.${action}`).first().waitFor();
 }

@@ -107,7 +107,8 @@ export class Rollouts {
   pause(one, kind, agent, text) {
     if (one.state !== 'rolling') throw new Problem(409, 'not rolling', `the assignment is ${one.state}`);
     one.state = 'paused';
-    one.pause = { kind, agent, text };
+    const { name = null, host = null } = this.mock.agents.get(agent) ?? {};
+    one.pause = { kind, agent, agent_name: name, host, text };
     this.touch(one);
   }
 
@@ -237,8 +238,8 @@ export class Rollouts {
     const mine = this.eligible(one);
     for (const agent of mine.filter((found) => one.grants.has(found.instance_uid) && !one.grants.get(found.instance_uid).forgiven)) {
       const { state, reason } = this.standing(agent);
-      if (state === 'failed') return this.pause(one, 'failed', agent.instance_uid, `${agent.name} could not apply it: ${reason}`);
-      if (one.grants.get(agent.instance_uid).healthy === true && agent.healthy === false) return this.pause(one, 'health lost', agent.instance_uid, `${agent.name} was healthy before it was given the revision and is not now`);
+      if (state === 'failed') return this.pause(one, 'failed', agent.instance_uid, reason);
+      if (one.grants.get(agent.instance_uid).healthy === true && agent.healthy === false) return this.pause(one, 'health lost', agent.instance_uid, 'it was healthy before it was given the revision and is not now');
     }
     const settled = (agent) => agent.state === 'disconnected' || ['in sync', 'drifted', 'failed'].includes(this.standing(agent).state);
     if (mine.some((agent) => one.grants.has(agent.instance_uid) && !settled(agent))) return;

@@ -11,7 +11,7 @@ test('who gets it, who has it, and why others do not', () => {
     agents: [{ ...row, instance_uid: 'a', name: 'a', outcome: 'gets' }, { ...row, instance_uid: 'b', name: 'b', outcome: 'not configurable', reason: 'it is the extension' }],
   };
   const { getByText, getAllByRole } = render(PreviewTable, { preview });
-  expect(getAllByRole('listitem').map((item) => item.textContent?.replace(/\s+/g, ' ').trim())).toEqual(['1 gets', '1 has it', '1 not configurable', '1 overridden']);
+  expect(getAllByRole('listitem').map((item) => item.textContent?.replace(/\s+/g, ' ').trim())).toEqual(['1 gets it', '1 has it', '1 not configurable', '1 overridden']);
   getByText('it is the extension');
   getByText('The first 2 of 4 agents that match.');
 });

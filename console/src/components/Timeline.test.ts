@@ -10,10 +10,10 @@ const item: TimelineItem = { at: '2026-11-30T03:00:00.000Z', action: 'agent.conn
 test('what others did is told with who it was and what changed, and leads there', async () => {
   const rolled = { ...item, action: 'assignment.set-revision', object: 'assignment/7', actor: { kind: 'user', name: 'olga' }, text: null, before: { revision: 1 }, after: { revision: 2 } };
   vi.spyOn(history, 'timeline').mockResolvedValue({ items: [rolled, item] });
-  const { findByText, getByText, getByRole } = render(Timeline, { uid: 'u' });
+  const { findByText, getByText, getByTitle, getByRole } = render(Timeline, { uid: 'u' });
   await findByText('olga');
-  getByText('assignment.set-revision');
-  expect(getByRole('link', { name: 'assignment/7' }).getAttribute('href')).toBe('/assignments/7');
+  getByTitle('assignment.set-revision');
+  expect(getByRole('link', { name: 'assignment 7' }).getAttribute('href')).toBe('/assignments/7');
   getByText('connected');
   getByText('by websocket from 10.1.0.7:4711');
 });

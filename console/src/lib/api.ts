@@ -99,7 +99,7 @@ export interface Assignment {
   /** What everybody who matches gets who is not yet released. */
   settled_revision: number | null;
   batch_percent: number;
-  pause: { kind: 'failed' | 'health lost' | 'no answer' | 'left' | 'operator'; agent: string | null; text: string } | null;
+  pause: { kind: 'failed' | 'health lost' | 'no answer' | 'left' | 'operator'; agent: string | null; agent_name?: string | null; host?: string | null; text: string } | null;
   progress: {
     matched: number; eligible: number; released: number; applied: number; applying: number; failed: number; waiting: number; offline: number;
     incapable: number; outranked: number;

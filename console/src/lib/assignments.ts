@@ -66,9 +66,22 @@ export const assignments = {
   remove: (id: string, clear: boolean, etag: string | null): Promise<Tagged<void>> => api.write('DELETE', `${path(id)}?clear=${clear}`, undefined, etag),
 };
 
+/** The command that rolls a revision out, or goes back to one. */
+export function rollCommand(verb: 'set-revision' | 'rollback', id: string, revision: number, batchPercent: number): string {
+  return `muster assignments ${verb} ${shellQuote(id)} ${revision} --batch-percent ${batchPercent}`;
+}
+
+/** The command that changes whom an assignment reaches, and in which steps. */
+export function setCommand(id: string, { selector, priority, percent }: { selector: string; priority: number; percent: number }): string {
+  return `muster assignments set ${shellQuote(id)} ${selectorFlag(selector)} ${priority < 0 ? `--priority=${priority}` : `--priority ${priority}`} --batch ${percent}`;
+}
+
+/** Everybody is asked for by name, not by leaving something out. */
+const selectorFlag = (selector: string): string => (selector.trim() === '' ? '--all' : `--selector ${shellQuote(selector.trim())}`);
+
 /** The command that makes the same assignment, or previews it. */
 export function planCommand(verb: 'create' | 'preview', plan: Plan): string {
-  const words = [`muster assignments ${verb} ${shellQuote(plan.config || 'NAME')}`, `--selector ${shellQuote(plan.selector)}`];
+  const words = [`muster assignments ${verb} ${shellQuote(plan.config || 'NAME')}`, selectorFlag(plan.selector)];
   if (plan.revision !== null) words.push(`--revision ${plan.revision}`);
   if (plan.priority !== 0) words.push(plan.priority < 0 ? `--priority=${plan.priority}` : `--priority ${plan.priority}`);
   if (verb === 'create') words.push(`--batch-percent ${plan.batch_percent}`);

@@ -1,16 +1,18 @@
 // Audit entries: what changed, field by field, and where their objects are.
 import { expect, test } from 'vitest';
-import { changed, objectHref } from './audit';
+import { absolute } from './time';
+import { actionWords, changed, objectHref, objectWords } from './audit';
 
 test('only what changed is named', () => {
-  expect(changed({ role: 'viewer', disabled: false }, { role: 'admin', disabled: false, labels: { a: 1 } })).toEqual([
+  expect(changed({ role: 'viewer', disabled: false }, { role: 'admin', disabled: true, labels: { a: '1' } })).toEqual([
     { field: 'role', from: 'viewer', to: 'admin' },
-    { field: 'labels', from: null, to: '{"a":1}' },
+    { field: 'disabled', from: 'no', to: 'yes' },
+    { field: 'labels', from: null, to: 'a=1' },
   ]);
   expect(changed(null, null)).toEqual([]);
-  expect(changed(null, { expires_at: 1764471845000, priority: 10 })).toEqual([
-    { field: 'expires_at', from: null, to: '2025-11-30T03:04:05.000Z' },
-    { field: 'priority', from: null, to: '10' },
+  expect(changed(null, { expires_at: 1764471845000, batch_percent: 25 })).toEqual([
+    { field: 'expires', from: null, to: absolute('2025-11-30T03:04:05.000Z') },
+    { field: 'batch', from: null, to: '25 %' },
   ]);
 });
 
@@ -18,4 +20,9 @@ test('objects lead to their pages', () => {
   expect(['config/web', 'assignment/7', 'agent/a', 'user/olga', 'agents', 'backup'].map(objectHref)).toEqual([
     '/configs/web', '/assignments/7', '/agents/a', '/settings', '/agents', null,
   ]);
+});
+
+test('what was done is said in words, and what is not known as it came', () => {
+  expect(['assignment.create', 'config.revise', 'rocket.launch'].map(actionWords)).toEqual(['made', 'saved a revision of', 'rocket.launch']);
+  expect(['assignment/7', 'config/web', 'join-token/4', 'agents'].map(objectWords)).toEqual(['assignment 7', 'configuration web', 'join token 4', 'agents']);
 });

@@ -23,13 +23,13 @@ export function ago(time: string, now: number): string | null {
   return now - at < SECOND ? 'now' : `${span(now - at)} ago`;
 }
 
-/** "2026-11-30 04:15:01.123 UTC+01:00", in the zone of the browser. */
-export function absolute(time: string): string | null {
+/** "2026-11-30 04:15:01 UTC+01:00", in the zone of the browser; `exact`: to the millisecond. */
+export function absolute(time: string, exact = false): string | null {
   const at = new Date(time);
   if (Number.isNaN(at.getTime())) return null;
   const offset = -at.getTimezoneOffset();
   const local = new Date(at.getTime() + offset * MINUTE).toISOString();
-  return `${local.slice(0, 10)} ${local.slice(11, 23)} ${zone(offset)}`;
+  return `${local.slice(0, 10)} ${local.slice(11, exact ? 23 : 19)} ${zone(offset)}`;
 }
 
 function zone(offsetMinutes: number): string {
