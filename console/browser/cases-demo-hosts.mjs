@@ -42,7 +42,7 @@ async function hostStory(page, server) {
   await page.getByRole('button', { name: 'Uncordon' }).waitFor();
   await page.getByRole('button', { name: 'Edit labels' }).click();
   await page.getByLabel('One key=value in a line').fill('zone=a');
-  await page.getByRole('button', { name: 'Save the labels of 1 host' }).click();
+  await page.getByRole('button', { name: `Save the labels of ${name}` }).click();
   await page.getByRole('link', { name: 'zone=a' }).waitFor();
   await page.getByTitle('host.change').first().waitFor();
   const [host] = JSON.parse(await cli(server, ['hosts', 'list', '-o', 'json'])).items;
@@ -51,7 +51,7 @@ async function hostStory(page, server) {
 
   await page.getByRole('button', { name: 'Remove this host' }).click();
   await page.getByLabel(`Type ${name} to go on`).fill(name);
-  await page.getByRole('button', { name: 'Remove 1 host' }).click();
+  await page.getByRole('button', { name: `Remove ${name}` }).click();
   await page.getByRole('heading', { name: 'No machine is a host yet.' }).waitFor();
   assert.match(await cli(server, ['hosts', 'list']), /There is no host\./);
 }

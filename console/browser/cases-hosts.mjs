@@ -116,21 +116,21 @@ export const hostCases = [
     await page.getByRole('button', { name: 'Edit labels' }).click();
     await page.getByLabel('One key=value in a line').fill('zone=a\ndisk=ssd');
     await page.getByRole('dialog').getByText('muster hosts set eu-1 -l disk=ssd').waitFor();
-    await page.getByRole('button', { name: 'Save the labels of 1 host' }).click();
+    await page.getByRole('button', { name: 'Save the labels of eu-1' }).click();
     await page.getByRole('link', { name: 'disk=ssd' }).waitFor();
     await page.getByRole('button', { name: 'Cordon' }).click();
     await page.getByText('The 4 replicas there run on until they are deployed elsewhere.').waitFor();
     // Nobody is told, so that what the page knows is old.
     server.mock.hosts.find('eu-1').version += 1;
-    await page.getByRole('button', { name: 'Cordon 1 host' }).click();
+    await page.getByRole('button', { name: 'Cordon eu-1' }).click();
     await page.getByText('It was not done: somebody else changed it meanwhile').waitFor();
-    await page.getByRole('button', { name: 'Cordon 1 host' }).click();
+    await page.getByRole('button', { name: 'Cordon eu-1' }).click();
     await page.getByRole('button', { name: 'Uncordon', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('EU');
     await page.getByText('Small letters, digits').waitFor();
     await page.getByRole('dialog').getByLabel('Name').fill('frankfurt-1');
-    await page.getByRole('button', { name: 'Rename 1 host' }).click();
+    await page.getByRole('button', { name: 'Rename eu-1' }).click();
     await page.waitForURL(/\/hosts\/frankfurt-1$/);
     await page.getByRole('heading', { level: 1, name: 'frankfurt-1' }).waitFor();
   }, { refusals: [412] }],
@@ -146,7 +146,7 @@ export const hostCases = [
     await page.getByRole('button', { name: 'Remove this host' }).click();
     await page.getByText('containers that are there are left alone').waitFor();
     await page.getByLabel('Type edge-7 to go on').fill('edge-7');
-    await page.getByRole('button', { name: 'Remove 1 host' }).click();
+    await page.getByRole('button', { name: 'Remove edge-7' }).click();
     await page.waitForURL(/\/hosts$/);
     await page.getByRole('heading', { name: 'All 2 hosts are online; 1 needs you.' }).waitFor();
     await open(page, '/hosts/edge-7');

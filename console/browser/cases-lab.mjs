@@ -78,9 +78,9 @@ async function missingImage(page, server) {
   await heading(page, 'Project page: the only service runs as it should.');
   await page.getByRole('button', { name: 'Deploy again' }).click();
   await deploy(page, server, 'none', ['web changed', 'image lab/web:v1 → lab/web:none']);
-  await heading(page, 'Deployment 2 of page failed and went back: the services run what they ran before.');
+  await heading(page, 'Deployment 2 of page failed and was rolled back: the services run what they ran before.');
   await page.getByText('lab/web:none').first().waitFor();
-  await look(page, 'a real deployment that went back');
+  await look(page, 'a real deployment that was rolled back');
   await server.machine('kept', 'v1');
 }
 
@@ -92,7 +92,7 @@ async function thereAndBack(page, server) {
   await heading(page, 'Deployment 3 of page is done: 1 service as it said.');
   await server.machine('serves', 'v2');
   await page.getByRole('link', { name: 'web', exact: true }).click();
-  await page.getByRole('button', { name: 'Roll back to release 1' }).click();
+  await page.getByRole('button', { name: 'Roll back to release 1' }).first().click();
   await page.getByRole('button', { name: 'Roll 1 service back to release 1' }).click();
   await heading(page, 'Deployment 4 of page is done: 1 service as it said.');
   await server.machine('serves', 'v1');
@@ -112,7 +112,7 @@ async function removes(page, { machine }) {
   await page.getByRole('link', { name: machine.name, exact: true }).click();
   await page.getByRole('button', { name: 'Remove this host' }).click();
   await page.getByLabel(`Type ${machine.name} to go on`).fill(machine.name);
-  await page.getByRole('button', { name: 'Remove 1 host' }).click();
+  await page.getByRole('button', { name: `Remove ${machine.name}` }).click();
   await heading(page, 'No machine is a host yet.');
 }
 

@@ -117,7 +117,7 @@ export const SCREENS = [
   ['service', async (page) => (await open(page, '/services/shop/web'), await heading(page, 'Releases'), await page.getByText('still could not bind()').waitFor()), { whole: true }],
   ['service-roll-back', async (page) => {
     await open(page, '/services/shop/web');
-    await page.getByRole('button', { name: 'Go to release 2' }).click();
+    await page.getByRole('button', { name: 'Roll back to release 2' }).click();
     await page.getByText('This is taken back:').waitFor();
   }],
   ['service-scale', async (page) => {
@@ -132,12 +132,14 @@ export const SCREENS = [
   ['service-deploy', async (page) => {
     await open(page, '/deploy?project=shop');
     await write(page, DEPLOYED);
-    await page.getByText('image nginx:1.29 → nginx:').waitFor();
+    await page.getByLabel(/^TAG/).fill('1.30');
+    await page.getByText('image nginx:1.29 → nginx:1.30').waitFor();
     await page.getByText('The secret mail of shop').waitFor({ state: 'hidden' });
   }, { whole: true }],
   ['service-deploy-wants', async (page) => {
     await open(page, '/deploy?project=shop');
     await write(page, `${DEPLOYED}secrets:\n  mail: {external: true}\n`);
+    await page.getByLabel(/^TAG/).fill('1.30');
     await page.getByText('The secret mail of shop').waitFor();
   }, { whole: true }],
   ['service-deploy-wrong', async (page) => {

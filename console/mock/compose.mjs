@@ -23,7 +23,10 @@ export function readCompose({ files, variables = {}, env_files: envFiles = {}, s
     if (one?.privileged) say('error', placeOf('privileged') + 4, `services.${name}.privileged`, 'would give the container the host; add what it needs under cap_add');
     if (!one?.image) say('error', placeOf(name) + 2, `services.${name}`, 'a service without an image is not supported; build it elsewhere and write image:');
     for (const path of [one?.env_file ?? []].flat()) if (!(path in envFiles)) say('error', placeOf('env_file'), `services.${name}.env_file`, `the file ${JSON.stringify(path)} was not given`);
-    return { name, image: filled(String(one?.image ?? '')), environment: filled(JSON.stringify(one?.environment ?? {})), replicas: one?.deploy?.replicas ?? one?.scale ?? 1, ports: [one?.ports ?? []].flat().map(String), host: one?.['x-muster']?.placement?.host ?? null };
+    const image = filled(String(one?.image ?? ''));
+    const tag = /:([^/@]*)(?:@|$)/.exec(image)?.[1];
+    if (tag !== undefined && !/^\w[\w.-]{0,127}$/.test(tag)) say('error', text.indexOf(String(one.image)), `services.${name}.image`, `${JSON.stringify(tag)} is no tag: letters, digits, _ . - and at most 128 of them, the first no . or -`);
+    return { name, image, environment: filled(JSON.stringify(one?.environment ?? {})), replicas: one?.deploy?.replicas ?? one?.scale ?? 1, ports: [one?.ports ?? []].flat().map(String), host: one?.['x-muster']?.placement?.host ?? null };
   });
   const errors = found.filter((one) => one.severity === 'error');
   if (errors.length > 0) throw new Problem(422, 'cannot be deployed', `the Compose files cannot be deployed: ${errors[0].message}`, 'files', { problems: found });

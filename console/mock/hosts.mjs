@@ -23,11 +23,11 @@ const PAST = [
   host(1, 'eu-1', { labels: { zone: 'a' }, allowed_paths: ['/srv/data'], replicas: 4, ready: 4 }),
   host(2, 'eu-2', {
     labels: { zone: 'b' }, mode: 'cordoned', since: ago(35), memory_available_bytes: 1.1 * GIB, cpu_used: 0.87, disk_free_bytes: 3.9 * GIB, replicas: 2, ready: 1, generation: 40, in_sync: false,
-    problems: ['shop/web-3: port 8080/tcp is taken there by nginx (pid 811)', 'only 4013 MiB of /var/lib/docker are free', 'one of its replicas does not work'], clock_skew_ms: -410,
+    problems: ['shop/web-3: port 8080/tcp is taken there by nginx (pid 811)', 'only 3.9 GiB of /var/lib/docker are free', 'one of its replicas does not work'], clock_skew_ms: -410,
   }),
   host(3, 'edge-7', {
     state: 'offline', since: ago(190), last_seen: ago(190), address: null, os: 'Ubuntu 24.04.3 LTS', kernel: '6.8.0-87-generic', arch: 'aarch64', cpus: 2, memory_bytes: 3.8 * GIB, memory_available_bytes: 2.2 * GIB,
-    cpu_used: 0.05, disk_total_bytes: 29 * GIB, disk_free_bytes: 17 * GIB, engine: '28.5.2', replicas: 1, ready: 1, generation: 12, in_sync: false,
+    cpu_used: 0.05, disk_total_bytes: 29 * GIB, disk_free_bytes: 17 * GIB, engine: '28.5.2', replicas: 1, generation: 12, in_sync: false,
     problems: ['it is not connected: its containers run on as they were'],
   }),
 ];
@@ -36,7 +36,7 @@ const line = (minutes, level, source, text) => ({ at: ago(minutes), level, sourc
 const LINES = {
   'eu-1': [line(1560, 'deploy', 'replica', 'shop/web-1: created from nginx:1.29'), line(1559, 'deploy', 'replica', 'shop/web-1: is healthy')],
   'eu-2': [
-    line(1560, 'deploy', 'replica', 'shop/web-2: is healthy'), line(34, 'warn', 'agent', 'the connection was lost after 11 h: read tcp: connection reset by peer'), line(4, 'deploy', 'replica', 'shop/web-3: created from nginx:1.30'),
+    line(1560, 'deploy', 'replica', 'shop/web-2: is healthy'), line(34, 'warn', 'agent', 'the connection was lost after 11 h: read tcp: connection reset by peer'), line(4, 'deploy', 'replica', 'shop/web-3: created from nginx:1.29'),
     line(3, 'error', 'docker', 'shop/web-3: driver failed programming external connectivity: Bind for 0.0.0.0:8080 failed: port is already allocated'), line(2, 'error', 'replica', 'shop/web-3: ended with exit code 1, the 6th time'),
   ],
   'edge-7': [line(191, 'warn', 'agent', 'no answer from the control plane for 45 s')],
@@ -98,7 +98,7 @@ export class Hosts {
   join() {
     const token = this.tokens.find((one) => one.state === 'waiting');
     const n = this.all.size + 1;
-    const made = host(n, token.host_name || `machine-${n}`, { state: 'offline', since: null, last_seen: null, address: null, engine: null, generation: 0, in_sync: false, cpu_used: null, memory_available_bytes: null, joined_at: now(), problems: ['it is not connected: its containers run on as they were', 'no container engine answers there: start it, or install Docker'] });
+    const made = host(n, token.host_name || `machine-${n}`, { state: 'joining', since: null, last_seen: null, address: null, engine: null, generation: 0, in_sync: false, cpu_used: null, memory_available_bytes: null, joined_at: now() });
     this.all.set(made.id, made);
     Object.assign(token, { state: 'used', used_at: now(), used_by: made.name });
     this.tell(made);
@@ -109,7 +109,8 @@ export class Hosts {
   }
 }
 
-const view = (one) => (one.state === 'online' ? { ...one, last_seen: now() } : one);
+/** As the API tells it: how replicas are on a host that is away is not known, so none is ready. */
+const view = (one) => (one.state === 'online' ? { ...one, last_seen: now() } : { ...one, ready: 0 });
 const reply = (status, value, version) => ({ status, value, etag: version === undefined ? undefined : `"${version}"` });
 
 /** The calls, as routes.mjs has them. */

@@ -20,12 +20,12 @@ function shop() {
     wanted: 3, ports: ['8080/tcp → 80'], over: [{}, {}, FAILED],
     releases: [
       release(1, 'nginx:1.27', 60 * 24 * 12, 'admin', 'First version', [], 2), release(2, 'nginx:1.28', 60 * 24 * 5, 'operator', 'New minor version', ['image nginx:1.27 → nginx:1.28'], 2),
-      release(3, 'nginx:1.29', 60 * 26, 'operator', 'Faster TLS', ['image nginx:1.28 → nginx:1.29', 'environment: + LOG_LEVEL'], 2), release(4, 'nginx:1.29', 12, 'operator', 'scale web to 3', ['replicas 2 → 3'], 3),
+      release(3, 'nginx:1.29', 60 * 26, 'operator', 'Faster TLS', ['image nginx:1.28 → nginx:1.29', 'environment: + LOG_LEVEL'], 2), { ...release(4, 'nginx:1.30-beta', 60 * 3, 'operator', 'Try 1.30', ['image nginx:1.29 → nginx:1.30-beta'], 2), served: false }, release(5, 'nginx:1.29', 12, 'operator', 'scale web to 3', ['replicas 2 → 3'], 3),
     ],
   });
   const db = service('shop', 'db', 'postgres:18', { releases: [release(1, 'postgres:18', 60 * 24 * 12, 'admin', 'First version')] });
   const worker = service('shop', 'worker', 'registry.example:5000/shop/worker:41', {
-    wanted: 2, over: [{ host: 'eu-1' }, { host: 'eu-1' }], releases: [release(1, 'registry.example:5000/shop/worker:40', 60 * 24 * 12, 'admin', 'First version'), release(2, 'registry.example:5000/shop/worker:41', 60 * 26, 'operator', 'Faster TLS', ['image registry.example:5000/shop/worker:40 → registry.example:5000/shop/worker:41'])],
+    wanted: 2, over: [{ host: 'eu-1', state: 'running' }, { host: 'eu-1', state: 'running' }], releases: [release(1, 'registry.example:5000/shop/worker:40', 60 * 24 * 12, 'admin', 'First version'), release(2, 'registry.example:5000/shop/worker:41', 60 * 26, 'operator', 'Faster TLS', ['image registry.example:5000/shop/worker:40 → registry.example:5000/shop/worker:41'])],
   });
   return {
     name: 'shop', services: [db, web, worker], volumes: [{ name: 'data', host: 'eu-1', used: true }, { name: 'old-data', host: 'eu-2', used: false }], created_at: ago(60 * 24 * 12),
@@ -34,8 +34,8 @@ function shop() {
 }
 
 /** A deployment that is over. */
-function past(all, project, minutes, user, message, names, over = {}) {
-  all.begin(project, names.map((name) => ({ name, from: 1, to: 2, target: { wanted: 1 } })), user, message, ago(minutes));
+function past(all, project, minutes, user, message, steps, over = {}) {
+  all.begin(project, steps.map(([name, from, to]) => ({ name, from, to, target: { wanted: 1 } })), user, message, ago(minutes));
   Object.assign(all.deployments[0], { state: 'done', finished_at: ago(minutes - 1), ...over });
   for (const one of all.deployments[0].services) Object.assign(one, { state: 'done', ready: 1 });
 }
@@ -44,11 +44,11 @@ export function projects(all) {
   const reader = service('meter', 'reader', 'registry.example:5000/meter/reader:7', { over: [{ host: 'edge-7', host_online: false }], releases: [release(1, 'registry.example:5000/meter/reader:6', 60 * 24 * 8, 'admin', ''), release(2, 'registry.example:5000/meter/reader:7', 60 * 24 * 3, 'operator', 'Reads twice an hour', ['environment: INTERVAL'])] });
   all.projects.set('meter', { name: 'meter', services: [reader], volumes: [], secrets: [], created_at: ago(60 * 24 * 8) });
   all.projects.set('shop', shop());
-  past(all, 'shop', 60 * 24 * 12, 'admin', 'First version', ['db', 'web', 'worker']);
-  past(all, 'meter', 60 * 24 * 3, 'operator', 'Reads twice an hour', ['reader']);
-  past(all, 'shop', 60 * 26, 'operator', 'Faster TLS', ['web', 'worker']);
-  past(all, 'shop', 60 * 3, 'operator', 'Try 1.30', ['web'], { state: 'rolled back', reason: 'web: replica 1 on eu-1: manifest for nginx:1.30-beta not found: manifest unknown' });
+  past(all, 'shop', 60 * 24 * 12, 'admin', 'First version', [['db', null, 1], ['web', null, 1], ['worker', null, 1]]);
+  past(all, 'meter', 60 * 24 * 3, 'operator', 'Reads twice an hour', [['reader', 1, 2]]);
+  past(all, 'shop', 60 * 26, 'operator', 'Faster TLS', [['web', 2, 3], ['worker', 1, 2]]);
+  past(all, 'shop', 60 * 3, 'operator', 'Try 1.30', [['web', 3, 4]], { state: 'rolled back', reason: 'web: replica 1 on eu-1: manifest for nginx:1.30-beta not found: manifest unknown' });
   const failed = all.deployments[0].services[0];
-  Object.assign(failed, { from: 3, to: 5, state: 'failed', reason: 'replica 1 on eu-1: manifest for nginx:1.30-beta not found: manifest unknown', ready: 0 });
-  past(all, 'shop', 12, 'operator', 'scale web to 3', ['web']);
+  Object.assign(failed, { state: 'failed', reason: 'replica 1 on eu-1: manifest for nginx:1.30-beta not found: manifest unknown', ready: 0 });
+  past(all, 'shop', 12, 'operator', 'scale web to 3', [['web', 3, 5]]);
 }

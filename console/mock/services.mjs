@@ -39,10 +39,21 @@ export class Services {
 
   /** As the API tells it. */
   view(project, { releases: _, ...one }) {
-    const ready = one.replicas.filter((it) => it.state === 'healthy' && it.phase === 'serving').length;
+    const replicas = one.replicas.map((it) => this.#seen(it));
+    const ready = replicas.filter((it) => ['healthy', 'running'].includes(it.state) && it.phase === 'serving').length;
     const inDeployment = this.underWay(project)?.services.some((it) => it.name === one.name);
-    const state = inDeployment ? 'updating' : one.wanted === 0 ? 'stopped' : ready >= one.wanted ? 'healthy' : ready === 0 ? 'failed' : 'degraded';
-    return { volumes: [], ...one, project, ready, state };
+    const well = replicas.some((it) => it.state === 'running') ? 'running' : 'healthy';
+    const ill = replicas.every((it) => it.state === 'stranded') ? 'stranded' : ready === 0 ? 'failed' : 'degraded';
+    const state = inDeployment ? 'updating' : one.wanted === 0 ? 'stopped' : ready >= one.wanted ? well : ill;
+    const away = [...new Set(replicas.filter((it) => !it.host_online).map((it) => it.host))];
+    const waits = away.length === 0 ? null : `${away.length === 1 ? `host ${away[0]} is` : `hosts ${away.join(', ')} are`} offline`;
+    return { volumes: [], ...one, project, replicas, ready, state, waits_for: ready < one.wanted ? waits : null };
+  }
+
+  /** A replica as the API tells it: stranded while its host is away. */
+  #seen(replica) {
+    const host = [...this.mock.hosts.all.values()].find((one) => one.name === replica.host);
+    return host && host.state !== 'online' ? { ...replica, state: 'stranded', host_online: false } : replica;
   }
 
   projectView(one) {

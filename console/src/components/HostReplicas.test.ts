@@ -7,7 +7,7 @@ import HostReplicas from './HostReplicas.svelte';
 
 test('each replica leads to its service, and says why it does not work', () => {
   const { getByRole, getByText, container } = render(HostReplicas, { replicas: [replica({ state: 'failed', phase: 'draining', reason: HOSTILE, started_at: null })] });
-  expect(getByRole('link', { name: 'shop/web' }).getAttribute('href')).toBe('/services/shop/web');
+  expect(getByRole('link', { name: 'shop/web-1' }).getAttribute('href')).toBe('/services/shop/web');
   for (const word of ['failed', 'draining', 'not yet']) getByText(word);
   getByText(/\\u202egnp/);
   expect(container.querySelector('img')).toBeNull();

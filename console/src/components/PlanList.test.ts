@@ -11,7 +11,7 @@ test('each service with its change, its reach and what about it is another', () 
   ];
   const { getAllByRole } = render(PlanList, { plan: { project: 'shop', services, warnings: [], refusals: [], text: [] } });
   const [first, second] = getAllByRole('listitem').map((item) => item.textContent?.replace(/\s+/g, ' '));
-  expect(first).toContain('web changed 2 → 3 replicas, one replica at a time, on eu-1, eu-2');
+  expect(first).toContain('web changed: 2 → 3 replicas, one replica at a time, on eu-1, eu-2');
   expect(first).toContain('image nginx:1 → nginx:2');
-  expect(second).toContain('old removed 1 replica stop and go; volumes stay');
+  expect(second).toContain('old removed: 1 replica is stopped and removed; volumes stay');
 });

@@ -11,7 +11,7 @@ test('reason, phase, a host that is away, and the last lines', () => {
     replica({ id: 'rep_2', number: 2, state: 'stopped', phase: 'draining', host: 'edge-7', host_online: false, exit_code: 137 }),
   ];
   const { container, getByText } = render(ReplicaTable, { replicas });
-  for (const text of ['port 8080/tcp is taken', 'comes', 'leaves', 'ended with exit code 137', 'host offline: as it was last', 'web-1 printed last', 'bind() failed']) getByText(text);
+  for (const text of ['port 8080/tcp is taken', 'comes', 'leaves', 'ended with exit code 137', 'offline', 'web-1 printed last', 'bind() failed']) getByText(text);
   expect(container.querySelectorAll('tbody tr')).toHaveLength(2);
 });
 

@@ -28,6 +28,8 @@ test('scaling says what starts, and leads to its deployment', async () => {
   getByText('It has that many already.');
   await fireEvent.input(getByLabelText('Replicas'), { target: { value: '3' } });
   getByText(/goes from 1 to 3 replicas: 2 replicas are started/);
+  getByText('muster services scale shop/web=3');
+  expect(getByRole('link', { name: 'Deploy' }).getAttribute('href')).toBe('/deploy?project=shop');
   await fireEvent.submit(getByRole('button', { name: 'Scale to 3 replicas', hidden: true }).closest('form')!);
   await vi.waitFor(() => expect(go).toHaveBeenCalledWith('/deployments/12'));
   expect(scale).toHaveBeenCalledWith('shop', 'web', 3);
@@ -46,6 +48,7 @@ test('going back says what is taken back; when nothing was to do, that is said',
   const back = vi.spyOn(services, 'rollBack').mockResolvedValue({ value: undefined, etag: null, status: 204 });
   const { getByRole, getByText, findByText } = render(ServiceActions, { ...props, back: release(1) });
   getByText('This is taken back:');
+  getByText('muster services rollback shop/web --to 1');
   getByText('image nginx:1.22 → nginx:1.23');
   getByText('image nginx:1.21 → nginx:1.22');
   await fireEvent.submit(getByRole('button', { name: 'Roll 1 service back to release 1', hidden: true }).closest('form')!);

@@ -10,6 +10,7 @@ test('the sentence counts who is online and who needs somebody, apart', () => {
   expect(hostsSentence([])).toBe('No machine is a host yet.');
   expect(hostsSentence([host(), ill, host({ state: 'offline' })])).toBe('2 of 3 hosts are online; 1 needs you.');
   expect(hostsSentence([host(), host({ state: 'offline', problems: ['x'] })])).toBe('1 of 2 hosts is online; 1 needs you.');
+  expect(hostsSentence([host(), host(), host({ state: 'joining' })])).toBe('2 of 3 hosts are online, 1 is joining; none needs you.');
   expect(hostsSentence([host(), host()])).toBe('All 2 hosts are online; none needs you.');
   expect(hostsSentence([ill, ill])).toBe('All 2 hosts are online; 2 need you.');
   expect([hostsSentence([host()]), hostsSentence([ill])]).toEqual(['The one host is online; nothing is wrong with it.', 'The one host is online; it needs you.']);
@@ -19,7 +20,9 @@ test('the sentence of a host says since when, what works and how much is wrong',
   expect(hostSentence(host({ ready: 1, problems: ['a', 'b'] }), NOW)).toBe('Online for 1 h; 1 of 2 replicas ready; 2 things are wrong.');
   expect(hostSentence(host({ state: 'offline', replicas: 0, ready: 0, problems: ['a'] }), NOW)).toBe('Offline for 1 h; no replica is meant to run there; 1 thing is wrong.');
   expect(hostSentence(host({ state: 'offline', since: null }), NOW)).toBe('It has never connected; 2 of 2 replicas ready; nothing is wrong there.');
-  expect(hostSentence(host({ state: 'offline', replicas: 1, ready: 1 }), NOW)).toBe('Offline for 1 h; 1 of 1 replica was ready when it was last heard; nothing is wrong there.');
+  expect(hostSentence(host({ state: 'offline', replicas: 1, ready: 1 }), NOW)).toBe('Offline for 1 h; 1 of 1 replica ready; nothing is wrong there.');
+  expect(hostSentence(host({ state: 'offline', replicas: 2, ready: 0, problems: ['a'] }), NOW)).toBe('Offline for 1 h; 2 replicas stranded; 1 thing is wrong.');
+  expect(hostSentence(host({ state: 'joining', since: null, replicas: 0, ready: 0 }), NOW)).toBe('It has joined and has not connected yet; no replica is meant to run there; nothing is wrong there.');
   expect(marksOf(host({ mode: 'cordoned', adopting: true }))).toEqual(['online', 'cordoned', 'adopting']);
 });
 

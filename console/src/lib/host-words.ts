@@ -11,14 +11,16 @@ export function hostsSentence(hosts: Host[]): string {
   const online = hosts.filter((host) => host.state === 'online').length;
   const ill = hosts.filter((host) => host.problems.length > 0).length;
   const needs = ill === 0 ? 'none needs you' : `${number(ill)} ${ill === 1 ? 'needs' : 'need'} you`;
+  const joining = hosts.filter((host) => host.state === 'joining').length;
+  const more = joining === 0 ? '' : `, ${number(joining)} ${joining === 1 ? 'is' : 'are'} joining`;
   if (hosts.length === 1) return `The one host is ${hosts[0]?.state}; ${ill === 0 ? 'nothing is wrong with it' : 'it needs you'}.`;
-  return online === hosts.length ? `All ${count(online, 'host')} are online; ${needs}.` : `${number(online)} of ${count(hosts.length, 'host')} ${online === 1 ? 'is' : 'are'} online; ${needs}.`;
+  return online === hosts.length ? `All ${count(online, 'host')} are online; ${needs}.` : `${number(online)} of ${count(hosts.length, 'host')} ${online === 1 ? 'is' : 'are'} online${more}; ${needs}.`;
 }
 
 /** "Online for 3 h; 2 of 3 replicas ready; 1 thing is wrong." `illAgents`: agents on its machine that say that they do not work. */
 export function hostSentence(host: Host, now: number, illAgents = 0): string {
   const since = host.since ? Date.parse(host.since) : NaN;
-  const how = host.state === 'online' ? 'Online' : host.since ? 'Offline' : 'It has never connected';
+  const how = host.state === 'online' ? 'Online' : host.since ? 'Offline' : host.state === 'joining' ? 'It has joined and has not connected yet' : 'It has never connected';
   const state = Number.isNaN(since) ? how : `${how} for ${span(now - since)}`;
   const agents = illAgents === 0 ? '' : `${count(illAgents, 'agent')} on it ${illAgents === 1 ? 'is' : 'are'} unhealthy`;
   const wrong = host.problems.length > 0 ? `${count(host.problems.length, 'thing')} ${host.problems.length === 1 ? 'is' : 'are'} wrong` : agents ? '' : 'nothing is wrong there';
@@ -28,8 +30,8 @@ export function hostSentence(host: Host, now: number, illAgents = 0): string {
 export function replicasWords(host: Host): string {
   if (host.replicas === 0) return 'no replica is meant to run there';
   const of = `${number(host.ready)} of ${count(host.replicas, 'replica')}`;
-  // What runs on a host that is away is not known.
-  return host.state === 'offline' && host.since ? `${of} ${host.ready === 1 ? 'was' : 'were'} ready when it was last heard` : `${of} ready`;
+  // How those are that are on a host that is away is not known.
+  return host.state === 'offline' && host.ready === 0 ? `${count(host.replicas, 'replica')} stranded` : `${of} ready`;
 }
 
 /** What is not told of its problems where only so many are: "and 2 more"; nothing when all are. */

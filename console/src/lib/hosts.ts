@@ -5,6 +5,7 @@ import type { Replica, Service } from './services';
 export interface Host {
   id: string;
   name: string;
+  /** Joining: it has never connected. */
   state: 'online' | 'offline' | 'joining';
   /** Since when it is so; null: it never connected. */
   since: string | null;

@@ -1,6 +1,11 @@
 // What services, deployments and plans are in words. The words for states are those of states.ts.
-import type { DeployedService, Deployment, Plan, Release, Service } from './services';
+import type { DeployedService, Deployment, Plan, Release, Replica, Service } from './services';
 import { count, number, oneLine } from './text';
+import { span } from './time';
+
+/** What a replica is called: "web-3" inside its service or project, "shop/web-3" elsewhere. */
+export const replicaName = (replica: Pick<Replica, 'service' | 'number'>): string => `${replica.service}-${replica.number}`;
+export const fullReplicaName = (replica: Pick<Replica, 'project' | 'service' | 'number'>): string => `${replica.project}/${replicaName(replica)}`;
 
 export const fullName = (service: Pick<Service, 'project' | 'name'>): string => `${service.project}/${service.name}`;
 
@@ -18,12 +23,13 @@ export function stateWords(service: Service): string {
     case 'updating': return `is being updated, ${some} ready`;
     case 'degraded': return `is degraded, ${some} ready`;
     case 'failed': return service.wanted === 1 ? 'does not work: its replica is not ready' : `does not work: none of ${number(service.wanted)} replicas is ready`;
+    case 'stranded': return `is stranded: ${service.waits_for ? oneLine(service.waits_for) : 'its hosts are offline'}`;
     case 'stopped': return 'is stopped, as it should be';
     default: return `is ${oneLine(service.state, 40)}`;
   }
 }
 
-const SHORT: Record<string, string> = { updating: 'is being updated', degraded: 'is degraded', failed: 'does not work' };
+const SHORT: Record<string, string> = { updating: 'is being updated', degraded: 'is degraded', failed: 'does not work', stranded: 'is stranded' };
 
 /** "5 of 6 services run as they should; shop/web is being updated." */
 export function servicesSentence(all: Service[]): string {
@@ -37,7 +43,7 @@ export function servicesSentence(all: Service[]): string {
 }
 
 function urgency(service: Service): number {
-  return ['failed', 'degraded', 'updating'].indexOf(service.state);
+  return ['failed', 'stranded', 'degraded', 'updating'].indexOf(service.state);
 }
 
 /** The hosts on which its replicas are, each once, with whether they are connected. */
@@ -64,12 +70,23 @@ export function deploymentSentence(deployment: Deployment): string {
   const subject = `Deployment ${deployment.id} of ${deployment.project}`;
   switch (deployment.state) {
     case 'running': return `${subject} is running: ${of}.`;
-    case 'rolling back': return `${subject} failed and goes back to what ran before.`;
-    case 'rolled back': return `${subject} failed and went back: the services run what they ran before.`;
+    case 'rolling back': return `${subject} failed and is being rolled back to what ran before.`;
+    case 'rolled back': return `${subject} failed and was rolled back: the services run what they ran before.`;
     case 'done': return `${subject} is done: ${count(deployment.services.length, 'service')} as it said.`;
     case 'superseded': return `${subject} was superseded: a later one took its place, ${of}.`;
     default: return `${subject} is ${oneLine(deployment.state, 40)}.`;
   }
+}
+
+/** How long it took: "1 min"; nothing while it is under way. */
+export function tookWords(deployment: Pick<Deployment, 'created_at' | 'finished_at'>): string | null {
+  const took = deployment.finished_at === null ? NaN : Date.parse(deployment.finished_at) - Date.parse(deployment.created_at);
+  return Number.isNaN(took) ? null : span(took);
+}
+
+/** The way to a release: back, or on to a later one. */
+export function toReleaseWords(to: number, current: number | null): string {
+  return current === null || to < current ? `Roll back to release ${to}` : `Go to release ${to}`;
 }
 
 /** What a deployment does to a service, by its releases. */
@@ -90,7 +107,7 @@ export function deployWords(plan: Plan): string {
 /** What another number of replicas does. */
 export function scaleWords(service: Service, replicas: number): string {
   const more = replicas - service.wanted;
-  const what = more > 0 ? `${count(more, 'replica')} ${more === 1 ? 'is' : 'are'} started` : `${count(-more, 'replica')} ${more === -1 ? 'stops' : 'stop'}`;
+  const what = more > 0 ? `${count(more, 'replica')} ${more === 1 ? 'is' : 'are'} started` : `${count(-more, 'replica')} ${more === -1 ? 'is' : 'are'} stopped and removed`;
   return `${fullName(service)} goes from ${number(service.wanted)} to ${count(replicas, 'replica')}: ${what}. The others stay as they are.`;
 }
 

@@ -35,6 +35,8 @@ export interface Service {
   release: number | null;
   wanted: number;
   ready: number;
+  /** Why fewer are ready than wanted, as far as that is known. */
+  waits_for: string | null;
   /** As `8080/tcp → 80`. */
   ports: string[];
   /** Names of the volumes that its replicas share. */

@@ -1,7 +1,7 @@
 // What a Compose file wants beside itself, from its text and from what the server says.
 import { expect, test } from 'vitest';
 import { ApiError } from './api';
-import { missingIn, nameIn, outlookOf, outlookOfError, variablesIn, wishOf } from './wish';
+import { firstWords, missingIn, nameIn, outlookOf, outlookOfError, variablesIn, wishOf } from './wish';
 
 const plan = { project: 'shop', services: [], warnings: [] as string[], refusals: [] as string[], text: [] };
 
@@ -32,6 +32,17 @@ test('what is missing is read from the words of the server', () => {
     faults: ['the file ./key.txt that the Compose files name was not sent along', 'the secret k wants the variable KEY, which is not set'],
   });
   expect(missing).toEqual({ variables: ['TAG', 'KEY'], files: ['./web.env', './key.txt'], secrets: ['db'] });
+});
+
+test('what has to be given first is said by the button', () => {
+  const none = { variables: [], files: [], secrets: [] };
+  const known = { plan, problems: [] };
+  expect(firstWords(known, none)).toBeNull();
+  expect(firstWords(known, { ...none, secrets: ['mail'] })).toBe('Set the secret mail first.');
+  expect(firstWords(known, { ...none, files: ['a', 'b'], secrets: ['mail'] })).toBe('Choose the files a, b first.');
+  // A variable that becomes empty keeps nothing from being deployed as long as there is a plan.
+  expect(firstWords(known, { ...none, variables: ['TAG'] })).toBeNull();
+  expect(firstWords({ ...known, plan: null }, { ...none, variables: ['TAG'] })).toBe('Give the variable TAG a value first.');
 });
 
 test('a file goes along in every form, an empty variable does not', () => {

@@ -79,6 +79,14 @@ export function missingIn({ plan, problems, faults }: Outlook): Missing {
   };
 }
 
+/** What has to be given on the page before the file can be deployed: "Set the secret mail first."; null when nothing has. */
+export function firstWords(outlook: Pick<Outlook, 'plan' | 'problems'>, missing: Missing): string | null {
+  const named = (what: string, names: string[]): string => `the ${what}${names.length === 1 ? '' : 's'} ${names.join(', ')}`;
+  if (missing.files.length > 0) return `Choose ${named('file', missing.files)} first.`;
+  if (!outlook.plan && missing.variables.length > 0) return `Give ${named('variable', missing.variables)} a value first.`;
+  return missing.secrets.length > 0 ? `Set ${named('secret', missing.secrets)} first.` : null;
+}
+
 /** The body of a plan or deployment. A file that is named goes along in every form: the server takes the one it needs. */
 export function wishOf(text: string, given: Given, message = '', force = false): Wish {
   const contents = Object.fromEntries(Object.entries(given.files).map(([path, bytes]) => [path, base64(bytes)]));

@@ -9,7 +9,7 @@ export function replica(over: Partial<Replica> = {}): Replica {
 }
 
 export function service(over: Partial<Service> = {}): Service {
-  return { id: 'svc_1', project: 'shop', name: 'web', state: 'healthy', image: 'nginx:1.29', release: 3, wanted: 1, ready: 1, ports: ['8080/tcp → 80'], volumes: [], replicas: [replica()], ...over };
+  return { id: 'svc_1', project: 'shop', name: 'web', state: 'healthy', image: 'nginx:1.29', release: 3, wanted: 1, ready: 1, waits_for: null, ports: ['8080/tcp → 80'], volumes: [], replicas: [replica()], ...over };
 }
 
 export function release(number: number, over: Partial<Release> = {}): Release {
