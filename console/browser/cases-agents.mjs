@@ -116,7 +116,7 @@ export const agentCases = [
 
   ['an agent shows its drift and the difference, is labelled, let go and pinned', async (page, server) => {
     await signInTo(page, server, `/agents/${uidOf(9)}`);
-    await page.getByText('It runs otherwise than it was offered in 2 places').waitFor();
+    await page.getByText('It runs otherwise than node revision 1 says, in 2 places.').waitFor();
     await page.getByText('receivers.hostmetrics.collection_interval').waitFor();
     await page.getByText('Offered against effective, line by line').click();
     await page.getByRole('region', { name: 'Difference of configuration.yaml' }).waitFor();

@@ -103,7 +103,7 @@ export const assignmentCases = [
 
   ['a selector that cannot be read is told at its box', async (page, server) => {
     await signInTo(page, server, '/new-assignment?config=node&selector=a%20b%20c');
-    await page.getByText('It cannot be read: unexpected "a b c" at column 1.').waitFor();
+    await page.getByText('It cannot be read: column 3: expected =, ==, !=, in, notin or a comma, found "b".').waitFor();
     await page.getByRole('button', { name: 'Assign' }).and(page.locator(':disabled')).waitFor();
   }, { refusals: [400] }],
 ];

@@ -50,6 +50,8 @@ export const SCREENS = [
     await rows(page);
     await page.getByRole('combobox', { name: 'Selector' }).fill('os');
     await page.getByRole('option').first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.locator('[role=option][aria-selected=true]').waitFor();
   }],
   ['agent', async (page) => (await agent(page, 3), await page.getByText('export failed: 429').waitFor()), { whole: true }],
   ['agent-failed', async (page) => agent(page, 4), { whole: true }],

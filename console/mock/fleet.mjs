@@ -79,10 +79,11 @@ service:
       exporters: [otlphttp/backend, debug]
 `;
 
+const BUILT = { metadata: [{ key: 'version', type: 'string', value: 'v0.149.0' }], components: {} };
 const COMPONENTS = {
-  receivers: { components: { otlp: { metadata: { version: 'v0.149.0' } }, hostmetrics: { metadata: { version: 'v0.149.0' } } } },
-  processors: { components: { batch: { metadata: { version: 'v0.149.0' } }, memory_limiter: { metadata: { version: 'v0.149.0' } } } },
-  exporters: { components: { otlphttp: { metadata: { version: 'v0.149.0' } }, debug: { metadata: { version: 'v0.149.0' } } } },
+  receivers: { components: { otlp: BUILT, hostmetrics: BUILT } },
+  processors: { components: { batch: BUILT, memory_limiter: BUILT } },
+  exporters: { components: { otlphttp: BUILT, debug: BUILT } },
 };
 
 const iso = (ms) => new Date(ms).toISOString();
@@ -162,7 +163,7 @@ export function fleet(extra = 0) {
     agent(9, {
       name: 'edge-full', capabilities: ALL, fields: {
         unknown_capability_bits: '196608', custom_capabilities: ['net.example.pause', 'net.example.trace'],
-        package_statuses: { 'edge-agent': { agent_has_version: '1.2.0', server_offered_version: '1.3.0', status: 'installing', download: { percent: 40 } } },
+        package_statuses: { all_packages_hash: 'c0ffee', error: null, packages: { 'edge-agent': { agent_has_version: '1.2.0', server_offered_version: '1.3.0', status: 'installing', error: null, download_percent: 40 } } },
         connection_settings_status: { hash: 'beef', status: 'applied', error: null },
       },
     }),

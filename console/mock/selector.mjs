@@ -27,10 +27,25 @@ export function valuesOf(agent, key) {
   return key in agent.labels ? [...values, agent.labels[key]] : values;
 }
 
+/** What is wrong with a term, at its place, in the words of the server. */
+function complaint(term, column) {
+  const [read, not, key, operator] = /^(!\s*)?([\w./-]*)\s*(!=|==?|notin\b|in\b)?\s*/.exec(term);
+  const at = (place, wanted) => {
+    const rest = term.slice(place);
+    return `column ${column + place}: expected ${wanted}, found ${rest ? (/^\w+/.test(rest) ? `"${/^\w+/.exec(rest)[0]}"` : `'${rest[0]}'`) : 'the end'}`;
+  };
+  if (!key) return at(not?.length ?? 0, 'a key');
+  if (not) return at(read.length, 'a comma');
+  if (!operator) return at(read.length, '=, ==, !=, in, notin or a comma');
+  if (operator.endsWith('in')) return `column ${column + read.length}: expected a list in parentheses`;
+  const value = /^[\w.:/-]*\s*/.exec(term.slice(read.length))[0];
+  return value.trim() === '' ? at(read.length, 'a value') : at(read.length + value.length, 'a comma');
+}
+
 export function selector(text, field = 'selector') {
   const checks = terms(text).map(({ text: term, column }) => {
     const found = TERM.exec(term);
-    if (!found) throw new Problem(400, 'bad selector', `unexpected "${term.slice(0, 20)}" at column ${column}`, field);
+    if (!found) throw new Problem(400, 'bad selector', complaint(term, column), field);
     const [, not, absent, key, operator, value, set, list] = found;
     const wanted = set ? list.split(',').map((one) => one.trim()) : [value];
     if (not) return (agent) => valuesOf(agent, absent).length === 0;

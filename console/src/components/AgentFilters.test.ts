@@ -6,10 +6,10 @@ import { ApiError } from '../lib/api';
 import AgentFilters from './AgentFilters.svelte';
 
 test('a bad selector is marked at its box with the reason', () => {
-  const error = new ApiError(400, 'bad selector', 'unexpected "=" at column 3', 'selector');
+  const error = new ApiError(400, 'bad selector', "column 3: expected a value, found '='", 'selector');
   const { getByLabelText, getByRole } = render(AgentFilters, { query: readQuery('?selector=a=='), error, onchange: () => {} });
   expect(getByLabelText('Selector').getAttribute('aria-invalid')).toBe('true');
-  expect(getByRole('alert').textContent).toContain('unexpected "=" at column 3');
+  expect(getByRole('alert').textContent).toContain("column 3: expected a value, found '='");
 });
 
 test('filters ask at once, typing asks when it pauses', async () => {

@@ -14,6 +14,8 @@ test('lines carry their sign, their numbers and visible text', () => {
     expect.stringMatching(/1.*−removed ?a: 1/), expect.stringMatching(/1 ?\+added ?a: \\u202e2/),
   ]);
   getByText(/1 line more, 1 line less/);
+  getByText('+1');
+  getByText('−1');
 });
 
 test('nothing is said to differ when nothing does', () => {

@@ -16,6 +16,7 @@ test('arrows and Enter take a key, then its value; Enter again hands it on', asy
   await findByRole('option', { name: 'env' });
   await fireEvent.keyDown(box, { key: 'ArrowDown' });
   expect(box.getAttribute('aria-activedescendant')).toBe(getByRole('option', { name: 'env' }).id);
+  expect(getByRole('option', { name: 'env', selected: true })).toBeTruthy();
   await fireEvent.keyDown(box, { key: 'Enter' });
   expect(box.value).toBe('env=');
   await fireEvent.keyDown(box, { key: 'ArrowDown' });

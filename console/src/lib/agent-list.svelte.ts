@@ -40,7 +40,7 @@ export class AgentList {
       const page = await this.#api.agents(this.#query);
       if (turn === this.#turn) this.#show(page);
     } catch (error) {
-      if (turn === this.#turn) this.error = asApiError(error);
+      if (turn === this.#turn) this.#refused(asApiError(error));
     } finally {
       if (turn === this.#turn) this.loading = false;
     }
@@ -80,6 +80,16 @@ export class AgentList {
     this.fresh = 0;
     this.error = null;
     this.counted = true;
+  }
+
+  /** Rows of an older question are no answer to one that cannot be read; while the server is away, they are what is known. */
+  #refused(error: ApiError): void {
+    this.error = error;
+    if (error.status !== 400) return;
+    this.rows = [];
+    this.total = 0;
+    this.nextCursor = null;
+    this.fresh = 0;
   }
 
   async #lookUp(rows: Row[]): Promise<Map<string, Row>> {

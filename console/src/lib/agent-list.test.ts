@@ -57,7 +57,7 @@ test('a slow answer to an older question is dropped', async () => {
   expect(list.rows.map((row) => row.agent.name)).toEqual(['ab']);
 });
 
-test('a complaint keeps the rows and is cleared by the next good answer', async () => {
+test('a complaint is cleared by the next good answer', async () => {
   let bad = false;
   const list = new AgentList({
     agents: async () => (bad ? Promise.reject(new ApiError(400, 'bad selector', 'column 1', 'selector')) : page(a('m'))),
@@ -66,9 +66,24 @@ test('a complaint keeps the rows and is cleared by the next good answer', async 
   bad = true;
   await list.load(readQuery('?selector=('));
   expect(list.error?.field).toBe('selector');
-  expect(list.rows).toHaveLength(1);
+  expect(list.rows).toHaveLength(0);
   expect(list.counted).toBe(false);
   bad = false;
   await list.load(readQuery(''));
   expect(list.error).toBeNull();
+  expect(list.rows).toHaveLength(1);
+});
+
+test('a question that cannot be read leaves no rows of an older one; a server that is away does', async () => {
+  const errors = [null, new ApiError(0, 'the server does not answer', ''), new ApiError(400, 'bad selector', 'column 3: expected a value', 'selector')];
+  const list = new AgentList({ agents: async () => {
+    const error = errors.shift();
+    if (error) throw error;
+    return page(a('m'));
+  } } as unknown as Api);
+  await list.load(readQuery(''));
+  await list.load(readQuery('?state=silent'));
+  expect(list.rows).toHaveLength(1);
+  await list.load(readQuery('?selector=a+%3D%3D%3D%3D'));
+  expect([list.rows.length, list.total, list.error?.field]).toEqual([0, 0, 'selector']);
 });

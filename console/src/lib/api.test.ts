@@ -6,10 +6,10 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
 
 test('a problem document becomes an error that names the field', async () => {
-  const api = new Api(async () => json(400, { title: 'bad selector', detail: 'unexpected "=" at column 3', field: 'selector' }));
+  const api = new Api(async () => json(400, { title: 'bad selector', detail: "column 3: expected a value, found '='", field: 'selector' }));
   const error = await api.agents('selector=a%3D%3D%3D').catch((cause: unknown) => cause);
   expect(error).toBeInstanceOf(ApiError);
-  expect(error).toMatchObject({ status: 400, title: 'bad selector', message: 'unexpected "=" at column 3', field: 'selector' });
+  expect(error).toMatchObject({ status: 400, title: 'bad selector', message: "column 3: expected a value, found '='", field: 'selector' });
 });
 
 test("a proxy's page in place of an answer is told by its status", async () => {

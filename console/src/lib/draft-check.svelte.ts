@@ -5,7 +5,7 @@ const PAUSE_MS = 400;
 
 export class DraftCheck {
   problems = $state.raw<Problem[]>([]);
-  state = $state<'checked' | 'checking' | 'unchecked'>('checking');
+  state = $state<'checked' | 'checking' | 'unchecked' | 'empty'>('checking');
   readonly #ask: typeof configs.check;
   #turn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -21,8 +21,13 @@ export class DraftCheck {
 
   soon(files: DraftFile[]): void {
     const turn = ++this.#turn;
-    this.state = 'checking';
     clearTimeout(this.#timer);
+    // Nothing is there that could be wrong yet.
+    if (files.every((file) => file.body.trim() === '')) {
+      [this.problems, this.state] = [[], 'empty'];
+      return;
+    }
+    this.state = 'checking';
     this.#timer = setTimeout(() => void this.#run(turn, files), PAUSE_MS);
   }
 

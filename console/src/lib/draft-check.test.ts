@@ -21,8 +21,15 @@ test('letters become one question, and a late answer is dropped', async () => {
 test('no answer is told as that', async () => {
   vi.useFakeTimers();
   const check = new DraftCheck(() => Promise.reject(new Error('down')));
-  check.soon([]);
+  check.soon([{ name: '', body: 'a' }]);
   await vi.advanceTimersByTimeAsync(500);
   expect(check.state).toBe('unchecked');
   vi.useRealTimers();
+});
+
+test('an empty draft is not asked about, and says so at once', () => {
+  const ask = vi.fn();
+  const check = new DraftCheck(ask);
+  check.soon([{ name: 'a.yaml', body: ' \n' }]);
+  expect([check.state, ask.mock.calls.length]).toEqual(['empty', 0]);
 });

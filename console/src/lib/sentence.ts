@@ -39,12 +39,20 @@ export function listSentence(query: AgentQuery, matching: number | null, counts:
 /** "Connected for 3 h and healthy, last heard from 4 s ago." */
 export function agentSentence(agent: AgentDetail, now: number): string {
   const heard = agent.last_seen ? ago(agent.last_seen, now) : null;
-  const tail = heard ? `, last heard from ${heard}.` : '.';
+  const tail = heard === 'now' ? ', heard from just now.' : heard ? `, last heard from ${heard}.` : '.';
   const health = healthWord(agent.healthy);
   const told = health === 'unknown' ? 'reports no health' : `${agent.state === 'connected' ? 'is' : 'was last'} ${health}`;
   const since = agent.state !== 'disconnected' && agent.connected_since ? Date.parse(agent.connected_since) : NaN;
   const state = capital(agent.state) + (Number.isNaN(since) ? '' : ` (on this connection for ${span(now - since)})`);
-  return `${state}; it ${told}${tail}`;
+  return `${state}; it ${told}${tail}${standing(agent)}`;
+}
+
+/** What is wrong with its configuration; nothing when nothing is. */
+function standing({ config, drift }: AgentDetail): string {
+  const what = config?.config && config.revision ? `${config.config} revision ${config.revision}` : 'its configuration';
+  if (config?.state === 'failed') return ` It could not apply ${what}.`;
+  if (config?.state === 'drifted') return drift?.length ? ` It runs otherwise than ${what} says, in ${count(drift.length, 'place')}.` : ` It runs otherwise than ${what} says.`;
+  return '';
 }
 
 function capital(word: string): string {

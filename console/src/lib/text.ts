@@ -36,3 +36,9 @@ export function bytes(amount: number): string {
   if (!found) return `${amount} B`;
   return `${(Math.floor((amount * 10) / found[1]) / 10).toFixed(1)} ${found[0]}`;
 }
+
+/** The class with which a line of a file hangs: by its own indentation, up to 24 letters. */
+export function hangClass(line: string): string {
+  const indent = /^[ \t]*/.exec(line)?.[0].replaceAll('\t', '    ').length ?? 0;
+  return `hang hang-${Math.min(24, indent - (indent % 2))}`;
+}

@@ -45,6 +45,9 @@ test("an agent's sentence says state, health and age apart", () => {
   expect(agentSentence(detail(), NOW)).toBe('Connected (on this connection for 1 h); it is healthy, last heard from 4 s ago.');
   expect(agentSentence(detail({ state: 'disconnected', healthy: false }), NOW)).toBe('Disconnected; it was last unhealthy, last heard from 4 s ago.');
   expect(agentSentence(detail({ healthy: null, last_seen: null, connected_since: null }), NOW)).toBe('Connected; it reports no health.');
+  const standing = { ...detail().config!, config: 'web', revision: 3 };
+  expect(agentSentence(detail({ config: { ...standing, state: 'failed' } }), NOW)).toMatch(/4 s ago\. It could not apply web revision 3\.$/);
+  expect(agentSentence(detail({ config: { ...standing, state: 'drifted' }, drift: [{ path: 'a', offered: '1', effective: '2' }] }), NOW)).toMatch(/ It runs otherwise than web revision 3 says, in 1 place\.$/);
 });
 
 test('s38 unseen characters are written out and text is kept to one line', () => {
