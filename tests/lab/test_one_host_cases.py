@@ -51,6 +51,34 @@ def test_h1_h21_h47_a_link_that_died_without_a_word_is_noticed_on_both_sides_and
     ground.foreign.untouched()
 
 
+def test_state_8_a_copy_that_somebody_made_of_a_container_of_ours_is_somebody_elses(world):
+    """`docker commit` takes our labels along, and whatever is made of that image has them too."""
+    ground = OneHost(world)
+    ground.plane.deployed("page", projects.page())
+    wait_for("the page", lambda: ground.page(PAGE) == "v1", 20)
+    poll = ground.poll(PAGE)
+    ours = ground.starts("page")
+    [id] = ours
+    ground.host.run("docker", "commit", id, "copy:1")
+    ground.host.run("docker", "create", "--name", "made", "copy:1")
+    ground.host.run("docker", "run", "-d", "--name", "theirs", "copy:1", "sleep", "100000")
+    theirs = {name: ground.host.engine.inspect(name) for name in ("made", "theirs")}
+    equal(theirs["theirs"]["Config"]["Labels"]["muster.replica"], ground.host.engine.inspect(id)["Config"]["Labels"]["muster.replica"], "label")
+    # What is deployed next to the page makes the agent look at everything.
+    ground.plane.deployed("other", projects.page(project="other", port=8085))
+    equal(ground.host.engine.inspect(id)["State"]["StartedAt"], ours[id], "the page's container")
+    ground.plane.deployed("page", projects.page("v2"))
+    wait_for("the new page", lambda: ground.page(PAGE) == "v2", 20)
+    poll.unbroken()
+    for name, before in theirs.items():
+        after = ground.host.engine.inspect(name)
+        # Its check came along too, and has its own say.
+        before["State"].pop("Health", None), after["State"].pop("Health", None)
+        for part in ("Id", "State", "NetworkSettings"):
+            equal(after[part], before[part], f"{part} of {name}")
+    ground.foreign.untouched()
+
+
 def test_h7_h10_the_name_of_what_was_replaced_leads_to_what_replaced_it(world):
     ground = OneHost(world)
 

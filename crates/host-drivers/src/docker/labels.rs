@@ -1,4 +1,4 @@
-//! Labels: what is ours is known by them alone, never by a name.
+//! Labels: what is ours is known by them, never by a name alone.
 
 use std::collections::HashMap;
 
@@ -23,6 +23,9 @@ pub const PROJECT: &str = "muster.project";
 pub const RELEASE: &str = "muster.release";
 /// The replica's number within its service.
 pub const NUMBER: &str = "muster.number";
+/// The name that the container was made with. An image that is made of a container takes all labels along, and so does
+/// every container of that image; the engine gives a name once.
+pub const NAME: &str = "muster.name";
 /// What the container was made from.
 pub const SPEC_HASH: &str = "muster.spec_hash";
 /// Which network.
@@ -47,6 +50,7 @@ pub(crate) fn of_replica(host: &HostId, spec: &ReplicaSpec) -> HashMap<String, S
         (PROJECT, spec.project.as_str()),
         (RELEASE, spec.release_id.as_str()),
         (NUMBER, number.as_str()),
+        (NAME, spec.name.as_str()),
         (SPEC_HASH, spec.spec_hash.as_str()),
     ];
     labels.extend(owned(ours));

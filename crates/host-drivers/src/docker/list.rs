@@ -11,17 +11,19 @@ use reconcile::{Container, ContainerState, Listed};
 
 use super::{FilePlaces, labels, status};
 
-/// Reads a container of ours. `None` for one that is no replica, or whose labels say nothing that is understood: it is
-/// left alone then.
+/// Reads a container of ours. `None` for one that is no replica, whose labels say nothing that is understood, or that has
+/// them from one of ours that somebody copied: it is left alone then.
 pub(crate) fn container(places: &FilePlaces, summary: ContainerSummary) -> Option<Container> {
     let found = summary.labels.unwrap_or_default();
     let label = |name: &str| found.get(name).map(String::as_str);
     if label(labels::KIND) != Some(labels::REPLICA_KIND) {
         return None;
     }
+    // One without this label was made before there was one.
+    let is_its_own = |name: &String| label(labels::NAME).is_none_or(|own| name.trim_start_matches('/') == own);
+    let name = summary.names?.into_iter().find(is_its_own)?;
     let text = summary.status.unwrap_or_default();
     let mounts = summary.mounts.unwrap_or_default();
-    let name = summary.names.and_then(|names| names.into_iter().next()).unwrap_or_default();
     let networks = summary.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
     Some(Container {
         id: summary.id?,

@@ -37,6 +37,7 @@ fn summary(number: u32, state: &str, status: &str) -> Value {
             "muster.host": "hst_1", "muster.kind": "replica", "muster.replica": format!("rep_{number}"),
             "muster.service": "svc_web", "muster.release": "rel_1", "muster.project": "shop",
             "muster.service_name": "web", "muster.number": format!("{number}"), "muster.spec_hash": "h1",
+            "muster.name": format!("shop-web-{number}"),
         },
         "NetworkSettings": {"Networks": {"muster-shop-1": {"IPAddress": format!("10.208.4.{}", number % 250 + 2)}}},
         "Mounts": [{"Type": "volume", "Name": "muster-data-1", "Source": "/x", "Destination": "/data", "RW": true}],
@@ -107,6 +108,23 @@ async fn r36_an_engine_that_is_too_old_or_too_new_is_refused_with_both_versions(
         assert_eq!(trouble.kind, TroubleKind::Refused);
         assert!(trouble.text.contains(word), "{trouble}");
     }
+}
+
+/// `docker commit` takes the labels of a container along, and whoever runs that image has them too.
+#[tokio::test(flavor = "multi_thread")]
+async fn state_8_a_container_with_our_labels_and_another_name_is_somebody_elses() {
+    let mut copy = summary(1, "running", "Up 1 minute");
+    (copy["Id"], copy["Names"]) = (json!("c0000"), json!(["/debug"]));
+    let linked = {
+        let mut linked = summary(2, "running", "Up 1 minute");
+        linked["Names"] = json!(["/debug/web", "/shop-web-2"]);
+        linked
+    };
+    let fake = healthy(vec![copy, summary(1, "running", "Up 1 minute"), linked]);
+    let engine = connect(&fake).await.unwrap();
+    let seen = Observer::new(engine).observe(Some(&state(2)), &Look::default()).await;
+    let names: Vec<&str> = seen.containers.known().unwrap().iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["shop-web-1", "shop-web-2"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
