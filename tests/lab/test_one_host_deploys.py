@@ -8,6 +8,7 @@ import plane as planes
 import projects
 from grounds import OneHost, on_each_engine
 from plane import AGENT, join
+from slow_registry import SlowRegistry
 from test_one_host import NEEDS
 from world import check, equal, wait_for
 
@@ -125,6 +126,27 @@ def test_state_10_a_port_that_is_taken_is_refused_also_when_no_container_changes
     check(code != 0 and "8090" in said, f"the deploy ended with {code}: {said}")
     wait_for("the page where it was", lambda: ground.page(PORT) == "v1", 20)
     equal(ground.starts("page"), before, "containers")
+    ground.foreign.untouched()
+
+
+def test_a_registry_that_sends_next_to_nothing_holds_up_no_other_project(world):
+    ground = OneHost(world)
+    ground.plane.deployed("page", projects.page())
+    wait_for("the page", lambda: ground.page(PORT) == "v1", 20)
+    # On the host itself: engines ask a registry there without TLS.
+    registry = SlowRegistry(world, ground.host.netns, "127.0.0.1")
+    services = "".join(f"  s{number}: {{image: '{registry.address}/x{number}:1'}}\n" for number in range(10))
+    pulling = ground.plane.deploying("pulls", f"name: pulls\nservices:\n{services}", "--wait")
+    wait_for("pulls that are under way", lambda: registry.open > 0, 30)
+    poll = ground.poll(PORT)
+    ground.plane.deployed("page", projects.page("v2"))
+    equal(ground.page(PORT), "v2", "the page")
+    check(registry.open > 0 and pulling.alive(), "the pulls go on beside it")
+    poll.unbroken()
+    # What nobody wants any more is not pulled any longer.
+    code, said, complaint = ground.plane.tool("projects", "rm", "pulls", "--yes")
+    equal(code, 0, f"projects rm: {said} {complaint}")
+    wait_for("the pulls to be given up", lambda: registry.open == 0, 30)
     ground.foreign.untouched()
 
 

@@ -5,7 +5,7 @@
 mod engine;
 mod pass;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ use host_proto::message::{HostLogLevel, HostLogSource, Intervals, Ping, Pong, To
 use host_proto::report::ItemResult;
 use host_proto::{Moment, limits};
 use reconcile::report::CrashWatch;
-use reconcile::{Actual, Item, Memory, Phase, Plan, Run, Trouble};
+use reconcile::{Actual, Item, Memory, Phase, Plan, Run, Trouble, TroubleKind};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 
 use crate::clock::Clock;
 use crate::handles::{Kept, LinkHandle, Snapshot, ToLink, ToWorker};
@@ -31,8 +31,6 @@ use crate::report::Reporter;
 use crate::status::StatusFile;
 pub(crate) use engine::Engines;
 
-/// Steps at a time: pulls and starts are mostly waiting, and an engine has other work too.
-const STEPS_AT_A_TIME: usize = 8;
 /// Networks and volumes are listed on every so many passes without a reason.
 const LISTS_EVERY: u64 = 10;
 /// How often it is looked whether images have to make room.
@@ -74,6 +72,8 @@ pub(crate) struct Worker {
     online: bool,
     run: Option<Running>,
     steps: JoinSet<Done>,
+    /// What the steps are about.
+    under_way: HashMap<task::Id, (Item, AbortHandle)>,
     /// Replicas whose steps ended since the last look began.
     ended: BTreeSet<ReplicaId>,
     look: Look,
@@ -122,6 +122,12 @@ struct Done {
 }
 
 impl Done {
+    /// A step that came to no end of its own.
+    fn without_words(item: Item, why: &str) -> Self {
+        let trouble = Trouble { text: why.to_owned(), kind: TroubleKind::Unavailable };
+        Self { title: item.id().to_owned(), item, words: String::new(), result: Err(trouble) }
+    }
+
     /// What was tried and what came of it. The trouble mostly names the action itself, which is not said twice.
     fn failure(&self, trouble: &str) -> String {
         let verb = |text: &str| text.split([':', ' ']).next().map(str::to_owned);
@@ -147,6 +153,7 @@ impl Worker {
             online: false,
             run: None,
             steps: JoinSet::new(),
+            under_way: HashMap::new(),
             ended: BTreeSet::new(),
             look: Look { lists: true, ..Look::default() },
             due: true,
@@ -181,7 +188,7 @@ impl Worker {
                     None => return,
                 },
                 Some(hint) = hinted.recv() => self.hinted(hint),
-                Some(done) = self.steps.join_next() => self.ended(done).await,
+                Some(done) = self.steps.join_next_with_id() => self.ended(done).await,
                 () = until_kept(&mut self.kept) => {
                     self.kept = None;
                     self.advance().await;
@@ -258,18 +265,25 @@ impl Worker {
         self.due = true;
     }
 
-    async fn ended(&mut self, done: Result<Done, tokio::task::JoinError>) {
+    async fn ended(&mut self, done: Result<(task::Id, Done), JoinError>) {
         self.rested = false;
+        let id = done.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+        let Some((item, _)) = self.under_way.remove(&id) else { return };
         let done = match done {
-            Ok(done) => done,
+            Ok((_, done)) => {
+                self.tell_step(&done);
+                done
+            }
+            Err(error) if error.is_cancelled() => {
+                tracing::info!("{} is needed no longer: it is not waited for", item.id());
+                Done::without_words(item, "it is needed no longer")
+            }
             Err(error) => {
-                // A panic in a driver: what it worked on is looked at again.
-                self.complain(&format!("a step ended in an unexpected way: {error}"));
-                self.due = true;
-                return;
+                // A panic in a driver: what it worked on is looked at and tried again.
+                self.complain(&format!("{}: a step ended in an unexpected way: {error}", item.id()));
+                Done::without_words(item, "it ended in an unexpected way: see the agent's log")
             }
         };
-        self.tell_step(&done);
         let succeeded = done.result.is_ok();
         if let (true, Item::Image(image)) = (succeeded, &done.item) {
             self.parts.images.pulled(image);

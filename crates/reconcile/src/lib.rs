@@ -27,4 +27,4 @@ pub use allowed::{Allowed, RefusedRemovals};
 pub use item::{Item, Phase};
 pub use memory::{Attempts, Memory, Trouble, TroubleKind};
 pub use plan::{Held, Plan, Step, Why, plan};
-pub use run::Run;
+pub use run::{Run, has_room};

@@ -171,19 +171,19 @@ fn state_10_a_step_begins_when_what_it_needs_is_done_and_is_skipped_when_that_fa
     let mut world = World::new(state(2));
     world.desired.replicas[1].image.reference = "other:1".to_owned();
     let mut run = Run::new(world.plan());
-    assert_eq!(run.next(Phase::Replicas).map(|step| step.title).as_deref(), Some("image nginx:1"));
-    let other = run.next(Phase::Replicas).unwrap();
+    assert_eq!(run.next(Phase::Replicas, |_| true).map(|step| step.title).as_deref(), Some("image nginx:1"));
+    let other = run.next(Phase::Replicas, |_| true).unwrap();
     assert_eq!(other.title, "image other:1");
-    assert_eq!(run.next(Phase::Replicas), None, "the replicas need their network and image");
+    assert_eq!(run.next(Phase::Replicas, |_| true), None, "the replicas need their network and image");
     run.end(&other.item, false);
     run.end(&Item::Image("nginx:1".to_owned()), true);
-    let network = run.next(Phase::Networks).unwrap();
+    let network = run.next(Phase::Networks, |_| true).unwrap();
     assert!(!run.is_over(Phase::Networks));
     run.end(&network.item, true);
     assert!(run.is_over(Phase::Networks));
-    let replica = run.next(Phase::Replicas).unwrap();
+    let replica = run.next(Phase::Replicas, |_| true).unwrap();
     assert_eq!(replica.title, "shop/web-1");
-    assert_eq!(run.next(Phase::Replicas), None);
+    assert_eq!(run.next(Phase::Replicas, |_| true), None);
     run.end(&replica.item, true);
     assert!(Phase::ALL.into_iter().all(|phase| run.is_over(phase)), "the one whose image failed is skipped");
 }

@@ -10,10 +10,12 @@ use host_proto::desired::{DesiredState, Section};
 use host_proto::id::ReplicaId;
 use host_proto::message::ToServer;
 use host_proto::report::{ItemResult, ReplicaReport, ReplicaState};
+use reconcile::images::pull_name;
 use reconcile::report::{Sight, reports};
-use reconcile::{Actual, Allowed, Item, Phase, Plan, Run, Seen, Step, plan};
+use reconcile::{Actual, Allowed, Item, Phase, Plan, Run, Seen, Step, has_room, plan};
+use tokio::task::AbortHandle;
 
-use super::{Done, LISTS_EVERY, Running, STEPS_AT_A_TIME, SWEEP_EVERY, Worker};
+use super::{Done, LISTS_EVERY, Running, SWEEP_EVERY, Worker};
 use crate::handles::Snapshot;
 use crate::images::{EngineShelf, needed};
 use crate::report::Pass;
@@ -50,6 +52,7 @@ impl Worker {
         self.crashes.observe(now, &actual);
         self.ask_replicas(state.as_deref(), &actual).await;
         actual.set_health(&self.prober.states().borrow());
+        self.give_up_pulls(state.as_deref());
         let plan = self.decide(&actual);
         let memory = &mut self.memory;
         let busy = |item: &Item| plan.mentions(item);
@@ -103,6 +106,19 @@ impl Worker {
         }
     }
 
+    /// Images that the state does not need any more are not waited for: their places are others'.
+    fn give_up_pulls(&self, state: Option<&DesiredState>) {
+        let Some(state) = state else { return };
+        let needed = |image: &str| state.replicas.iter().any(|spec| pull_name(&spec.image) == image);
+        for (item, task) in self.under_way.values() {
+            if let Item::Image(image) = item
+                && !needed(image)
+            {
+                task.abort();
+            }
+        }
+    }
+
     fn decide(&self, actual: &Actual) -> Plan {
         let Some(wanted) = &self.wanted else { return Plan::default() };
         let allowed = Allowed {
@@ -121,11 +137,15 @@ impl Worker {
         loop {
             let Some(running) = &mut self.run else { return };
             let Some(phase) = Self::phase(running) else { return self.finish() };
-            while self.steps.len() < STEPS_AT_A_TIME
-                && let Some(step) = running.run.next(phase)
-            {
-                self.memory.begin(&step.item);
-                begin(&mut self.steps, &self.parts.engines, self.wanted.as_ref(), step);
+            loop {
+                let under_way = self.under_way.values().map(|(item, _)| item);
+                let Some(step) = running.run.next(phase, |item| has_room(under_way.clone(), item)) else {
+                    break;
+                };
+                let item = step.item.clone();
+                self.memory.begin(&item);
+                let task = begin(&mut self.steps, &self.parts.engines, self.wanted.as_ref(), step);
+                self.under_way.insert(task.id(), (item, task));
             }
             if !running.run.is_over(phase) {
                 return;
@@ -331,7 +351,7 @@ fn begin(
     engines: &super::Engines,
     wanted: Option<&super::Wanted>,
     step: Step,
-) {
+) -> AbortHandle {
     let hands = engines.hands();
     let state = wanted.map(|wanted| wanted.state.clone());
     let words = step.actions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -344,7 +364,7 @@ fn begin(
             }),
         };
         Done { item: step.item, title: step.title, words, result }
-    });
+    })
 }
 
 /// `port 8080/tcp: address already in use`.

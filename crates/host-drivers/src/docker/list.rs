@@ -20,7 +20,8 @@ pub(crate) fn container(places: &FilePlaces, summary: ContainerSummary) -> Optio
         return None;
     }
     // One without this label was made before there was one.
-    let is_its_own = |name: &String| label(labels::NAME).is_none_or(|own| name.trim_start_matches('/') == own);
+    let is_its_own =
+        |name: &String| label(labels::NAME).is_none_or(|own| name.trim_start_matches('/') == own);
     let name = summary.names?.into_iter().find(is_its_own)?;
     let text = summary.status.unwrap_or_default();
     let mounts = summary.mounts.unwrap_or_default();

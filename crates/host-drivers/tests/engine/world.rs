@@ -124,7 +124,7 @@ impl World {
         let desired = Arc::new(self.desired.clone());
         let mut run = Run::new(plan.clone());
         for phase in Phase::ALL {
-            while let Some(step) = run.next(phase) {
+            while let Some(step) = run.next(phase, |_| true) {
                 let outcome = self.hands.carry_out(&step, &desired).await;
                 run.end(&step.item, outcome.is_ok());
                 self.memory.end(Moment(1_000_000), &step.item, outcome);

@@ -68,7 +68,7 @@ impl World {
     pub(crate) fn carry_out(&mut self, plan: Plan, fault: &mut dyn FnMut(&Action) -> Option<TroubleKind>) {
         let mut run = Run::new(plan);
         for phase in Phase::ALL {
-            while let Some(step) = run.next(phase) {
+            while let Some(step) = run.next(phase, |_| true) {
                 self.memory.begin(&step.item);
                 let outcome = self.step(&step, fault);
                 run.end(&step.item, outcome.is_ok());
