@@ -104,7 +104,7 @@ export const agentCases = [
     await past.getByText('by websocket from').waitFor();
     await page.getByRole('button', { name: 'Edit labels' }).click();
     await page.getByLabel('One key=value in a line').fill('env=canary');
-    await page.getByRole('button', { name: 'Save the labels of 1 agent' }).click();
+    await page.getByRole('button', { name: /^Save the labels of / }).click();
     await past.getByTitle('agent.label').waitFor();
     await page.getByText('Messages as they pass').click();
     await page.getByText('Waiting for the next message.').waitFor();
@@ -123,18 +123,18 @@ export const agentCases = [
     await look(page, 'an agent that drifted');
     await page.getByRole('button', { name: 'Edit labels' }).click();
     await page.getByLabel('One key=value in a line').fill('env=lab\nrack=7');
-    await page.getByRole('button', { name: 'Save the labels of 1 agent' }).click();
+    await page.getByRole('button', { name: /^Save the labels of / }).click();
     await page.getByRole('link', { name: 'rack=7' }).waitFor();
     await page.getByRole('button', { name: 'Let it go' }).click();
-    await page.getByRole('button', { name: 'Let 1 agent go' }).click();
+    await page.getByRole('button', { name: 'Let edge-full go' }).click();
     await page.getByText('This server gives it no configuration.').waitFor();
     await page.getByRole('button', { name: 'Pin to a revision' }).click();
     await page.getByRole('dialog').getByLabel('Configuration').selectOption('gateway');
-    await page.getByRole('button', { name: 'Pin 1 agent to gateway revision 3' }).click();
+    await page.getByRole('button', { name: 'Pin edge-full to gateway revision 3' }).click();
     await page.getByText('gateway revision 3: runs the configuration that it was given.').waitFor();
     await page.getByRole('button', { name: 'Take over what it runs' }).click();
     await page.getByLabel('Name of the new configuration').fill('from-edge');
-    await page.getByRole('button', { name: 'Make 1 configuration' }).click();
+    await page.getByRole('button', { name: 'Make the configuration from-edge' }).click();
     await page.getByRole('heading', { level: 1, name: 'from-edge' }).waitFor();
   }],
 ];

@@ -14,6 +14,8 @@ export const assignmentCases = [
     await page.getByLabel('Configuration').selectOption('node');
     await page.getByText('An empty selector matches every agent.').waitFor();
     await page.getByText('assignment 1 (gateway, priority 0) comes first').waitFor();
+    await page.getByText('the supervisor restarts its Collector').waitFor();
+    await page.getByText('It takes the place of nothing that this server gives.').waitFor();
     const box = page.getByRole('combobox', { name: 'Agents, by selector' });
     await box.fill('ti');
     await page.getByRole('option', { name: 'tier' }).waitFor();

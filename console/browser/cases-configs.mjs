@@ -94,12 +94,12 @@ export const configCases = [
     await page.getByText('remember').waitFor();
     await page.getByRole('button', { name: 'Describe' }).click();
     await page.getByLabel('What it is for').fill('The shop');
-    await page.getByRole('button', { name: 'Save the description' }).click();
+    await page.getByRole('button', { name: 'Save the description of web' }).click();
     await page.getByText('The shop').waitFor();
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await look(page, 'the question before deleting');
     await page.getByLabel('Type web to go on').fill('web');
-    await page.getByRole('button', { name: 'Delete 1 configuration' }).click();
+    await page.getByRole('button', { name: 'Delete web' }).click();
     await page.getByRole('heading', { name: '4 configurations.' }).waitFor();
   }],
 

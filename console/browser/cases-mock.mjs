@@ -250,7 +250,7 @@ const agentPage = [
     await page.getByRole('button', { name: 'Forget this agent' }).click();
     await scan(page, 'the dialog');
     await page.getByLabel('Name of the agent').fill('report-python');
-    await page.getByRole('button', { name: 'Forget 1 agent' }).click();
+    await page.getByRole('button', { name: 'Forget report-python' }).click();
     await page.getByRole('heading', { name: /^9 agents/ }).waitFor();
     assert.equal(await rowOf(page, 7).count(), 0);
   }],

@@ -40,7 +40,7 @@ test('pinning says what to, and is sent', async () => {
   const write = vi.spyOn(api, 'write').mockResolvedValue({ value: {}, etag: null, status: 200 });
   const { getByRole, findByRole } = render(AgentConfig, { props: { agent: detail(), ondone: () => {} } });
   await fireEvent.click(getByRole('button', { name: 'Pin to a revision' }));
-  const button = await findByRole('button', { name: 'Pin 1 agent to web revision 2', hidden: true });
+  const button = await findByRole('button', { name: 'Pin otelcol to web revision 2', hidden: true });
   await fireEvent.submit(button.closest('form')!);
   await vi.waitFor(() => expect(write).toHaveBeenCalledWith('PUT', '/agents/0195f0a0-7d0c-7cc0-8000-000000000001/config', { config: 'web', revision: 2 }));
 });

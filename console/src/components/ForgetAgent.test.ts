@@ -14,7 +14,7 @@ test('an agent that is here cannot be forgotten, and it is said why', () => {
 test('the name must be typed', async () => {
   const { getByRole, getByLabelText } = render(ForgetAgent, { agent: detail({ state: 'disconnected' }) });
   await fireEvent.click(getByRole('button', { name: 'Forget this agent' }));
-  const button = getByRole('button', { name: 'Forget 1 agent', hidden: true }) as HTMLButtonElement;
+  const button = getByRole('button', { name: 'Forget otelcol', hidden: true }) as HTMLButtonElement;
   expect(button.disabled).toBe(true);
   await fireEvent.input(getByLabelText('Name of the agent'), { target: { value: 'otelcol' } });
   expect(button.disabled).toBe(false);

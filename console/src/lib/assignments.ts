@@ -19,7 +19,10 @@ export interface PreviewAgent {
   connection: AgentState;
   outcome: 'gets' | 'has it' | 'offline' | 'not configurable' | 'outranked' | 'overridden';
   reason: string | null;
+  /** What it is given now. */
   now: { config: string; revision: number } | null;
+  /** How it stands with that; an older server does not say. */
+  state?: string | null;
 }
 
 export interface Preview {
@@ -45,6 +48,27 @@ export interface AssignedAgent {
   revision: number | null;
   error: string | null;
   released: boolean;
+}
+
+/** What agents that would be given the plan's revision are given now, the most frequent first, with the assignments that
+ * give it. */
+export interface Taken {
+  config: string;
+  revision: number;
+  agents: number;
+  assignments: string[];
+}
+
+export function takenOver(preview: Preview, known: Pick<Assignment, 'id' | 'config' | 'revision' | 'settled_revision'>[]): Taken[] {
+  const found = new Map<string, Taken>();
+  for (const { outcome, now } of preview.agents) {
+    if (!now || (outcome !== 'gets' && outcome !== 'offline')) continue;
+    const key = `${now.config}\n${now.revision}`;
+    const givers = known.filter((one) => one.config === now.config && (one.revision === now.revision || one.settled_revision === now.revision));
+    const one = found.get(key) ?? { ...now, agents: 0, assignments: givers.map(({ id }) => id) };
+    found.set(key, { ...one, agents: one.agents + 1 });
+  }
+  return [...found.values()].sort((a, b) => b.agents - a.agents);
 }
 
 const path = (id: string): string => `/assignments/${encodeURIComponent(id)}`;

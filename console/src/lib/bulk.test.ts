@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { summary } from '../testing/agents';
 import { readQuery } from './agent-query';
 import { api } from './api';
-import { labelAgents, readLabels, selectorOf } from './bulk';
+import { labelCommand, labelAgents, readLabels, selectorOf } from './bulk';
 
 test('a list that only a selector filters is meant by it; other filters are resolved to agents', async () => {
   const write = vi.spyOn(api, 'write').mockResolvedValue({ value: { matched: 2, changed: 2 }, etag: null, status: 200 });
@@ -22,4 +22,10 @@ test('a list that only a selector filters is meant by it; other filters are reso
 test('labels are read from lines, and faults are named', () => {
   expect(readLabels(' env = prod \n\nteam/x=a=b')).toEqual({ labels: { env: 'prod', 'team/x': 'a=b' }, fault: null });
   expect([readLabels('nothing').fault, readLabels('bad key=x').fault, readLabels(`a=${'x'.repeat(64)}`).fault].every((fault) => fault !== null)).toBe(true);
+});
+
+test('the command names what is set and what goes', () => {
+  expect(labelCommand('u', { env: 'lab', rack: '7' }, { env: 'prod', rack: '7', zone: 'a b' })).toBe("muster agents label u env=prod 'zone=a b'");
+  expect(labelCommand('u', { env: 'lab' }, {})).toBe('muster agents label u env-');
+  expect(labelCommand('u', { env: 'lab' }, { env: 'lab' })).toBeNull();
 });

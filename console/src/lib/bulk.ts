@@ -1,6 +1,7 @@
 // What is done to many agents at once: who is meant, and the calls.
 import { api, type AgentSummary } from './api';
 import { apiQuery, isSelectorOnly, type AgentQuery } from './agent-query';
+import { shellQuote } from './shell';
 
 /** Either agents that were marked one by one, or all that a list's filters match. */
 export type Chosen = { kind: 'some'; uids: string[] } | { kind: 'all'; query: AgentQuery; total: number };
@@ -47,4 +48,11 @@ export function readLabels(text: string): { labels: Record<string, string>; faul
     labels[key] = value;
   }
   return { labels, fault: Object.keys(labels).length > 64 ? 'There can be at most 64 labels.' : null };
+}
+
+/** The command that makes the labels of one agent so; null when they are so already. */
+export function labelCommand(uid: string, before: Record<string, string>, after: Record<string, string>): string | null {
+  const set = Object.entries(after).filter(([key, value]) => before[key] !== value).map(([key, value]) => shellQuote(`${key}=${value}`));
+  const gone = Object.keys(before).filter((key) => !(key in after)).map((key) => shellQuote(`${key}-`));
+  return set.length + gone.length > 0 ? ['muster agents label', shellQuote(uid), ...set, ...gone].join(' ') : null;
 }
