@@ -155,6 +155,20 @@ export const hostCases = [
     await page.getByTitle('host.remove').waitFor();
   }, { refusals: [404] }],
 
+  ['what is wrong with a host is all in one place, and figures of one that is away say so', async (page, server) => {
+    await signInTo(page, server, '/hosts/eu-2');
+    const wrong = page.getByRole('status').filter({ hasText: 'What is wrong there' });
+    for (const text of ['port 8080/tcp is taken', '3.9 GiB of', 'does not work', 'it has not applied what it was told last']) await wrong.getByText(text).waitFor();
+    await open(page, '/hosts');
+    await rowOf(page, 'edge-7').getByTitle(/^Memory: .*, as it was last$/).waitFor();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.getByText(/free as it was last/).first().waitFor();
+    await page.getByRole('link', { name: 'and 1 more' }).waitFor();
+    await open(page, '/hosts/add');
+    await page.getByRole('columnheader', { name: 'Number' }).waitFor();
+    assert.equal(await page.getByRole('columnheader', { name: 'Actions' }).count(), 0);
+  }],
+
   ['an agent and the host whose machine it is on lead to each other', async (page, server) => {
     await signInTo(page, server, '/hosts/eu-1');
     await page.getByRole('link', { name: 'otelcol-node' }).click();

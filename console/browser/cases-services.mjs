@@ -176,7 +176,8 @@ export const serviceCases = [
     await page.waitForURL(/contains=cut/);
     await page.getByRole('heading', { name: 'Lines of shop/web with “cut”' }).waitFor();
     await page.getByText('while paused 2').waitFor({ state: 'hidden' });
-    await page.getByText('after the cut').waitFor();
+    await page.getByText('after the').waitFor();
+    await page.getByRole('log').locator('mark', { hasText: 'cut' }).waitFor();
     await look(page, 'logs');
   }, { refusals: ['ERR_INCOMPLETE_CHUNKED_ENCODING', 'ERR_CONNECTION'] }],
 

@@ -26,3 +26,11 @@ test('a token that waits is taken back after a question; one that was used leads
   await fireEvent.submit(getByRole('button', { name: 'Revoke 1 token', hidden: true }).closest('form')!);
   await vi.waitFor(() => expect(revoke).toHaveBeenCalledWith('4'));
 });
+
+test('there is no column for actions where nothing can be done', async () => {
+  session.user = { name: 'olga', role: 'operator' };
+  vi.spyOn(hosts, 'tokens').mockResolvedValue({ items: [joinToken({ state: 'used', used_by: 'one' })] });
+  const list = new Watched(() => hosts.tokens());
+  await list.now();
+  expect(render(JoinTokens, { list }).queryByRole('columnheader', { name: 'Actions' })).toBeNull();
+});

@@ -17,6 +17,12 @@ test('each line has its replica in words and colour, its stream and its time', a
   expect(container.querySelector('time')?.textContent).toContain('05.678');
 });
 
+test('names are filled up to the longest, and what was looked for is marked', () => {
+  const { container } = render(LogLines, { ...props, lines: [{ ...line, text: 'a 502 and 502' }], replicas: ['web-2', 'worker-1'], contains: '502' });
+  expect(container.querySelector('.line')?.textContent).toBe('web-2    err a 502 and 502');
+  expect([...container.querySelectorAll('mark')].map((mark) => mark.textContent)).toEqual(['502', '502']);
+});
+
 test('s38 what a program prints is text', () => {
   const { container } = render(LogLines, { ...props, lines: [{ ...line, text: HOSTILE, replica: HOSTILE }] });
   expect(container.querySelector('img')).toBeNull();

@@ -15,6 +15,11 @@ export function oneLine(text: string, most = 200): string {
   return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
 }
 
+/** The text in parts: those at odd places are what was looked for, letter by letter as it stands. */
+export function marked(text: string, wanted: string): string[] {
+  return wanted === '' ? [text] : text.split(wanted).flatMap((part, at) => (at === 0 ? [part] : [wanted, part]));
+}
+
 /** "1 agent", "2 agents", with thousands apart. */
 export function count(amount: number, one: string, many = `${one}s`): string {
   return `${number(amount)} ${amount === 1 ? one : many}`;

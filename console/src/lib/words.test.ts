@@ -10,7 +10,7 @@ import { agentSentence, configSentence, fleetSentence, listSentence } from './se
 import { shellQuote } from './shell';
 import { guides, placeOf } from './snippets';
 import { CONFIG_STATES, configWord, healthWord, markOf } from './states';
-import { number, oneLine, visible } from './text';
+import { marked, number, oneLine, visible } from './text';
 import { absolute, ago } from './time';
 
 const counts = (connected: number, silent: number, disconnected: number, unhealthy = 0) => ({
@@ -168,4 +168,8 @@ test('what to run names this server and never a token', () => {
 
 test('s38 a hostile name is only text in a sentence', () => {
   expect(oneLine(HOSTILE)).toBe(`'><img src=x onerror="alert(1)">\\u202egnp`);
+});
+
+test('what was looked for is told apart from the text around it', () => {
+  expect([marked('a b a', 'a'), marked('abc', ''), marked('abc', 'x')]).toEqual([['', 'a', ' b ', 'a', ''], ['abc'], ['abc']]);
 });
