@@ -1,7 +1,7 @@
 // Audit entries: what changed, field by field, and where their objects are.
 import { expect, test } from 'vitest';
 import { absolute } from './time';
-import { actionWords, changed, objectHref, objectWords } from './audit';
+import { ACTIONS, actionSentence, actionWords, changed, objectHref, objectWords } from './audit';
 
 test('only what changed is named', () => {
   expect(changed({ role: 'viewer', disabled: false }, { role: 'admin', disabled: true, labels: { a: '1' } })).toEqual([
@@ -25,4 +25,9 @@ test('objects lead to their pages', () => {
 test('what was done is said in words, and what is not known as it came', () => {
   expect(['assignment.create', 'config.revise', 'rocket.launch'].map(actionWords)).toEqual(['made', 'saved a revision of', 'rocket.launch']);
   expect(['assignment/7', 'config/web', 'join-token/4', 'agents'].map(objectWords)).toEqual(['assignment 7', 'configuration web', 'join token 4', 'agents']);
+});
+
+test('every action of the filter is told in words', () => {
+  expect(['assignment.create', 'session.begin', 'label.change', 'config.revise'].map(actionSentence)).toEqual(['made assignment', 'signed in', 'changed the labels of agent', 'saved a revision of configuration']);
+  expect(ACTIONS.filter((action) => actionWords(action) === action)).toEqual([]);
 });

@@ -46,9 +46,18 @@ const DONE: Record<string, string> = {
   'user.reset-login': 'reset the login of', 'view.create': 'saved', 'view.delete': 'deleted',
 };
 
+/** What a filter can be, with the words that it is known by. */
+export const ACTIONS = Object.keys(DONE);
+
 /** An action that this console does not know is told as it came. */
 export function actionWords(action: string): string {
   return DONE[action] ?? action;
+}
+
+/** "made assignment", for a list of actions; where the words say of what already, no more. */
+export function actionSentence(action: string): string {
+  const [kind = ''] = action.split('.');
+  return kind === 'session' ? actionWords(action) : `${actionWords(action)} ${kind === 'label' ? 'agent' : objectWords(kind)}`;
 }
 
 const KINDS: Record<string, string> = { config: 'configuration', 'api-token': 'API token', token: 'enrolment token', 'join-token': 'join token' };
