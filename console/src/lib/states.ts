@@ -74,7 +74,7 @@ const REPLICA: Record<string, Mark> = {
   unhealthy: { word: 'unhealthy', shape: 'cross', tone: 'bad', means: 'runs, and its health check fails' },
   stopped: { word: 'stopped', shape: 'ring', tone: 'idle', means: 'has ended or is taken away' },
   failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'ends again and again, or could not be made' },
-  stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its host is offline: nobody knows whether it works' },
+  stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its host is offline or has no engine that answers: nobody knows whether it works' },
 };
 
 const SERVICE: Record<string, Mark> = {
@@ -82,7 +82,7 @@ const SERVICE: Record<string, Mark> = {
   running: { word: 'running', shape: 'check', tone: 'ok', means: 'all replicas that it should have run; there is no health check that could say more' },
   degraded: { word: 'degraded', shape: 'half', tone: 'warn', means: 'some replicas work, fewer than it should have' },
   failed: { word: 'failed', shape: 'cross', tone: 'bad', means: 'no replica works' },
-  stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its hosts are offline: nobody knows whether it works' },
+  stranded: { word: 'stranded', shape: 'diamond', tone: 'warn', means: 'its hosts are offline or have no engine that answers: nobody knows whether it works' },
   updating: { word: 'updating', shape: 'arrow', tone: 'info', means: 'a deployment changes it now' },
   stopped: { word: 'stopped', shape: 'ring', tone: 'idle', means: 'should have no replica' },
 };

@@ -182,7 +182,7 @@ pub struct Service {
     /// Its name.
     pub name: String,
     /// `healthy`, `running` (it has no health check), `degraded` (some replicas do not work), `failed` (none works),
-    /// `stranded` (all are on hosts that are offline), `updating`, `stopped`.
+    /// `stranded` (of none its host can say), `updating`, `stopped`.
     pub state: String,
     /// The image.
     pub image: String,
@@ -223,7 +223,7 @@ pub struct Replica {
     /// Its number within the service.
     pub number: u32,
     /// `starting`, `healthy`, `running` (it has no health check), `unhealthy`, `stopped`, `failed`, `stranded` (its host is
-    /// offline: all but this is as it was last).
+    /// offline, or no container engine answers there: all but this is as it was last).
     pub state: String,
     /// Whether it is new, serves, or leaves: `starting`, `serving`, `draining`, `removing`.
     pub phase: String,

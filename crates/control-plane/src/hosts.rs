@@ -134,6 +134,8 @@ pub(crate) struct Look {
 #[derive(Debug, Clone)]
 pub(crate) struct ForDecisions {
     pub(crate) presence: Presence,
+    /// It is connected, and no container engine answers there.
+    pub(crate) engine_down: bool,
     pub(crate) items: Vec<ItemResult>,
     pub(crate) routes: Routes,
     pub(crate) drained: Drained,
@@ -182,6 +184,11 @@ impl LiveHosts {
         self.presence_of(lock(&self.hosts).get(id))
     }
 
+    /// Whether a host is connected and has no container engine that answers.
+    pub(crate) fn is_without_engine(&self, id: &HostId) -> bool {
+        lock(&self.hosts).get(id).is_some_and(Entry::is_without_engine)
+    }
+
     fn presence_of(&self, entry: Option<&Entry>) -> Presence {
         match entry.is_some_and(Entry::is_online) {
             true => Presence::Online,
@@ -200,6 +207,7 @@ impl LiveHosts {
             entry.map_or(&nothing, |entry| &entry.known);
         ForDecisions {
             presence: self.presence_of(entry),
+            engine_down: entry.is_some_and(Entry::is_without_engine),
             items: items.clone(),
             routes: routes.clone(),
             drained: drained.clone(),
@@ -390,6 +398,10 @@ impl Entry {
 
     fn is_newest(&self, number: u64) -> bool {
         self.link.as_ref().is_some_and(|link| link.number == number)
+    }
+
+    fn is_without_engine(&self) -> bool {
+        self.link.is_some() && self.known.engine.is_none()
     }
 
     fn is_online(&self) -> bool {

@@ -18,6 +18,9 @@ use crate::clock::wall_us;
 /// Shorter values are in too many harmless words to be masked.
 const SHORTEST_SECRET: usize = 6;
 
+/// So many secrets that no state has any more are remembered.
+const FORMER_SECRETS: usize = 256;
+
 /// The log; cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct HostLog {
@@ -30,7 +33,10 @@ struct Ring {
     lines: VecDeque<HostLogLine>,
     /// The number of the line after the newest.
     next: u64,
+    /// Those of the state.
     secrets: Vec<String>,
+    /// Those of states before, the newest first.
+    former: Vec<String>,
 }
 
 /// What a line is about.
@@ -46,7 +52,7 @@ impl HostLog {
     /// Takes a line in.
     pub(crate) fn push(&self, level: HostLogLevel, source: HostLogSource, about: About, text: &str) {
         let mut ring = self.lock();
-        let text = mask(text, &ring.secrets).chars().take(HOST_LOG_TEXT).collect();
+        let text = ring.masked(text).chars().take(HOST_LOG_TEXT).collect();
         let About { replica, release } = about;
         let line =
             HostLogLine { ts_us: wall_us(), level, source, replica_id: replica, release_id: release, text };
@@ -76,7 +82,8 @@ impl HostLog {
         self.urgent.notified().await;
     }
 
-    /// Masks the secrets of this state from now on, and these.
+    /// Masks the secrets of this state from now on, and these. What they replace is masked too, as far back as there is
+    /// room: a container may print its secret after it has been given another.
     pub(crate) fn know(&self, state: &DesiredState, others: &[&str]) {
         let mut secrets: Vec<String> = others.iter().map(|&other| other.to_owned()).collect();
         for file in state.files.iter().filter(|file| file.secret) {
@@ -87,17 +94,23 @@ impl HostLog {
         }
         secrets.extend(state.registry.auth.iter().map(|auth| auth.password.expose().to_owned()));
         secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
-        // A secret that holds another one is masked as a whole.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.sort_unstable();
         secrets.dedup();
         let mut ring = self.lock();
-        ring.secrets.zeroize();
-        ring.secrets = secrets;
+        let mut former = std::mem::replace(&mut ring.secrets, secrets);
+        former.append(&mut ring.former);
+        for mut secret in former {
+            let is_known = ring.secrets.contains(&secret) || ring.former.contains(&secret);
+            match is_known || ring.former.len() == FORMER_SECRETS {
+                true => secret.zeroize(),
+                false => ring.former.push(secret),
+            }
+        }
     }
 
     /// A text without known secrets.
     pub(crate) fn masked(&self, text: &str) -> String {
-        mask(text, &self.lock().secrets)
+        self.lock().masked(text)
     }
 
     fn lock(&self) -> MutexGuard<'_, Ring> {
@@ -105,12 +118,14 @@ impl HostLog {
     }
 }
 
-fn mask(text: &str, secrets: &[String]) -> String {
-    let mut masked = text.to_owned();
-    for secret in secrets.iter().filter(|secret| text.contains(secret.as_str())) {
-        masked = masked.replace(secret.as_str(), "***");
+impl Ring {
+    fn masked(&self, text: &str) -> String {
+        let known = self.secrets.iter().chain(&self.former);
+        let mut found: Vec<&String> = known.filter(|secret| text.contains(secret.as_str())).collect();
+        // A secret that holds another one is masked as a whole.
+        found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        found.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
     }
-    masked
 }
 
 #[cfg(test)]
@@ -139,20 +154,41 @@ mod tests {
         assert_eq!(log.since(701), None);
     }
 
-    #[test]
-    fn req_9_known_secrets_are_masked() {
-        let log = HostLog::default();
+    fn with_secret(text: &str) -> DesiredState {
         let mut state = DesiredState::empty("e", 1);
         state.files.push(File {
             id: "fil_1".parse().unwrap(),
             sha256: String::new(),
             size_bytes: 0,
-            inline_b64: Some(Secret::new(BASE64_STANDARD.encode("correct horse\nx\n"))),
+            inline_b64: Some(Secret::new(BASE64_STANDARD.encode(text))),
             mode: 0o400,
             uid: 0,
             gid: 0,
             secret: true,
         });
+        state
+    }
+
+    #[test]
+    fn req_9_a_secret_is_masked_when_the_state_has_another_already() {
+        let log = HostLog::default();
+        for text in ["correct horse battery", "correct horse", "staple"] {
+            log.know(&with_secret(text), &[]);
+        }
+        assert_eq!(log.masked("correct horse battery, correct horse, staple, horse"), "***, ***, ***, horse");
+        // As far back as there is room.
+        for number in 0..FORMER_SECRETS {
+            log.know(&with_secret(&format!("secret {number:04}")), &[]);
+        }
+        assert_eq!(log.masked("staple, secret 0000"), "***, ***");
+        log.know(&DesiredState::empty("e", 2), &[]);
+        assert_eq!(log.masked("correct horse, staple, secret 0000"), "correct horse, staple, ***");
+    }
+
+    #[test]
+    fn req_9_known_secrets_are_masked() {
+        let log = HostLog::default();
+        let state = with_secret("correct horse\nx\n");
         log.know(&state, &["mst_host_token"]);
         say(&log, "x: login with correct horse and mst_host_token failed");
         assert_eq!(log.since(1).unwrap().lines[0].text, "x: login with *** and *** failed");

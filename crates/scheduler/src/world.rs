@@ -34,6 +34,8 @@ pub struct HostView {
     pub host: Host,
     /// Whether it can be told anything.
     pub presence: Presence,
+    /// It is connected, and no container engine answers there.
+    pub engine_down: bool,
     /// How many replicas of all projects it has.
     pub replicas: usize,
     /// Ports that services of other projects have on it, with the service's name as `project/service`.

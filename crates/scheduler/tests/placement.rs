@@ -37,6 +37,7 @@ fn host(number: u8, zone: Option<&str>) -> HostView {
     HostView {
         host,
         presence: Presence::Online,
+        engine_down: false,
         replicas: 0,
         ports: BTreeMap::new(),
         foreign_ports: BTreeSet::new(),

@@ -170,6 +170,22 @@ fn a_deployment_whose_host_is_gone_ends_and_says_so() {
 }
 
 #[test]
+fn a_deployment_onto_a_host_whose_engine_does_not_answer_says_so_and_goes_back() {
+    let mut sim = Sim::new();
+    sim.deploy(&[("web", spec("web:1"))]);
+    sim.finish();
+    sim.engine_down(true);
+    sim.deploy(&[("web", spec("web:2"))]);
+    // Longer than a replica may take.
+    sim.steps(300);
+    sim.engine_down(false);
+    sim.finish();
+    assert_eq!(sim.state(), DeploymentState::RolledBack);
+    assert_eq!(sim.reason(), "web: no container engine answers on h1");
+    assert_eq!(sim.images("web"), ["web:1"]);
+}
+
+#[test]
 fn what_serves_on_a_host_that_is_gone_is_not_given_up_for_what_cannot_start_there() {
     let mut sim = Sim::new();
     sim.deploy(&[("db", spec("db:1").order(Order::StopFirst))]);

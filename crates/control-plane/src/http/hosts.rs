@@ -318,8 +318,9 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         replicas.extend(rows.replicas.into_iter().filter(|it| it.host_id == host.id));
     }
     let meant = replicas.iter().filter(|it| it.stays()).count();
-    // Of a host that is away nobody knows what works.
-    let is_known = context.services.live.presence(&host.id) != Presence::Gone;
+    // Of a host that is away, or whose engine is, nobody knows what works.
+    let live = &context.services.live;
+    let is_known = live.presence(&host.id) != Presence::Gone && !live.is_without_engine(&host.id);
     let works = |it: &&Replica| is_known && it.phase == Phase::Serving && it.is_ready();
     let ready = replicas.iter().filter(works).count();
     let disk = host.facts.disk.iter().max_by_key(|disk| disk.total_bytes);

@@ -15,6 +15,26 @@ use super::problem::ApiError;
 pub(super) struct HostSeen {
     pub(super) name: String,
     pub(super) presence: Presence,
+    /// It is connected, and no container engine answers there.
+    pub(super) engine_down: bool,
+}
+
+impl HostSeen {
+    /// Why nobody knows what its replicas do.
+    fn is_blind(&self) -> Option<Blind> {
+        match self.presence {
+            Presence::Gone => Some(Blind::Offline),
+            _ if self.engine_down => Some(Blind::NoEngine),
+            _ => None,
+        }
+    }
+}
+
+/// Why nobody knows what the replicas of a host do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blind {
+    Offline,
+    NoEngine,
 }
 
 /// The hosts, with what is known of their connections at one moment.
@@ -25,8 +45,8 @@ pub(super) async fn hosts(context: &Context) -> Result<Hosts, ApiError> {
     let live = &context.services.live;
     Ok(hosts
         .map(|host| {
-            let presence = live.presence(&host.id);
-            (host.id, HostSeen { name: host.name, presence })
+            let (presence, engine_down) = (live.presence(&host.id), live.is_without_engine(&host.id));
+            (host.id, HostSeen { name: host.name, presence, engine_down })
         })
         .collect())
 }
@@ -53,7 +73,8 @@ pub(super) fn service(
         world.deployment.as_ref().is_some_and(|it| it.items.iter().any(|item| item.service_id == service.id));
     let words: Vec<&str> = replicas.iter().map(|it| &*it.state).collect();
     let state = if in_deployment { "updating" } else { service_state(wanted.count, ready, &words) };
-    let lacks = || context.services.waits_for(&service.id).or_else(|| strands(&replicas));
+    let lacks =
+        || context.services.waits_for(&service.id).or_else(|| strands(world.replicas_of(&service.id), hosts));
     ServiceJson {
         id: service.id.to_string(),
         project: world.project.name.clone(),
@@ -72,7 +93,8 @@ pub(super) fn service(
 
 fn replica(world: &ProjectWorld, service: &Service, replica: &Replica, hosts: &Hosts) -> ReplicaJson {
     let report = replica.report.as_ref();
-    let presence = hosts.get(&replica.host_id).map_or(Presence::Gone, |host| host.presence);
+    let host = hosts.get(&replica.host_id);
+    let is_blind = host.is_none_or(|host| host.is_blind().is_some());
     let reason = report.and_then(|it| it.last_error.clone().or_else(|| it.held_reason.clone()));
     ReplicaJson {
         id: replica.id.to_string(),
@@ -85,10 +107,10 @@ fn replica(world: &ProjectWorld, service: &Service, replica: &Replica, hosts: &H
         project: world.project.name.clone(),
         service: service.name.clone(),
         number: replica.number,
-        state: state(replica, presence).to_owned(),
+        state: state(replica, is_blind).to_owned(),
         phase: replica.phase.as_str().to_owned(),
         host: host_name(hosts, &replica.host_id),
-        host_online: presence == Presence::Online,
+        host_online: host.is_some_and(|host| host.presence == Presence::Online),
         release: world.release_of(replica).map_or(0, |it| it.number),
         container: report.and_then(|it| it.container_id.clone()),
         addresses: replica.addresses.iter().map(|it| it.ip.to_string()).collect(),
@@ -119,22 +141,25 @@ fn service_state(wanted: u32, ready: u32, replicas: &[&str]) -> &'static str {
 }
 
 /// Why replicas are stranded.
-fn strands(replicas: &[ReplicaJson]) -> Option<String> {
-    let hosts: BTreeSet<&str> =
-        replicas.iter().filter(|it| it.state == "stranded").map(|it| &*it.host).collect();
-    let names = hosts.iter().copied().collect::<Vec<_>>().join(", ");
-    match hosts.len() {
-        0 => None,
-        1 => Some(format!("host {names} is offline")),
-        _ => Some(format!("hosts {names} are offline")),
+fn strands<'a>(replicas: impl Iterator<Item = &'a Replica>, hosts: &Hosts) -> Option<String> {
+    let mut why: BTreeSet<String> = BTreeSet::new();
+    for host in replicas.filter_map(|replica| hosts.get(&replica.host_id)) {
+        match host.is_blind() {
+            Some(Blind::Offline) => drop(why.insert(format!("host {} is offline", host.name))),
+            Some(Blind::NoEngine) => {
+                drop(why.insert(format!("no container engine answers on host {}", host.name)));
+            }
+            None => {}
+        }
     }
+    (!why.is_empty()).then(|| why.into_iter().collect::<Vec<_>>().join("; "))
 }
 
 /// The word that people see for a replica.
-fn state(replica: &Replica, presence: Presence) -> &'static str {
+fn state(replica: &Replica, is_blind: bool) -> &'static str {
     match replica.state() {
-        // Its host said all else before it went away, and nobody moves it.
-        _ if presence == Presence::Gone => "stranded",
+        // Its host said all else before it went away, or its engine did, and nobody moves it.
+        _ if is_blind => "stranded",
         ReplicaState::Creating | ReplicaState::Held | ReplicaState::Starting => "starting",
         ReplicaState::Running if replica.is_ready() && !replica.is_checked() => "running",
         ReplicaState::Running if replica.is_ready() => "healthy",
@@ -149,7 +174,7 @@ fn state(replica: &Replica, presence: Presence) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{service_state, state};
+    use super::{HostSeen, service_state, state};
     use host_proto::id::{ReleaseId, ReplicaId, ServiceId};
     use host_proto::report::{HealthState, ReplicaReport, ReplicaState};
     use model::UnixMillis;
@@ -177,12 +202,17 @@ mod tests {
 
     #[test]
     fn h21_what_a_host_said_before_it_went_offline_is_not_told_as_if_it_were_so() {
+        let is_blind = |presence, engine_down| {
+            HostSeen { name: "h1".to_owned(), presence, engine_down }.is_blind().is_some()
+        };
         let healthy = replica(ReplicaState::Running, HealthState::Healthy);
-        assert_eq!(state(&healthy, Presence::Online), "healthy");
+        assert_eq!(state(&healthy, is_blind(Presence::Online, false)), "healthy");
         // The server started a moment ago: its hosts are on their way back (OFF-4).
-        assert_eq!(state(&healthy, Presence::Awaited), "healthy");
+        assert_eq!(state(&healthy, is_blind(Presence::Awaited, false)), "healthy");
         for said in [ReplicaState::Running, ReplicaState::Failed, ReplicaState::Creating] {
-            assert_eq!(state(&replica(said, HealthState::Healthy), Presence::Gone), "stranded");
+            let replica = replica(said, HealthState::Healthy);
+            assert_eq!(state(&replica, is_blind(Presence::Gone, false)), "stranded");
+            assert_eq!(state(&replica, is_blind(Presence::Online, true)), "stranded");
         }
     }
 

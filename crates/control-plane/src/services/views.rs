@@ -52,6 +52,7 @@ impl Services {
             let live = self.live.for_decisions(&load.host.id);
             HostView {
                 presence: live.presence,
+                engine_down: live.engine_down,
                 replicas: load.replicas,
                 ports,
                 foreign_ports: live.foreign_ports,

@@ -1,5 +1,6 @@
 //! One pass: look, plan, begin what is to be done, phase by phase, and say how it ended.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -306,9 +307,17 @@ impl Worker {
             now: self.parts.clock.now(),
         };
         let mut seen = reports(&sight);
-        // What a container printed last goes to the server, and from there to people and into its database.
-        for text in seen.iter_mut().flatten().flat_map(|report| &mut report.last_log_lines) {
-            *text = self.parts.log.masked(text);
+        // What a container printed last goes to the server, and from there to people and into its database. The secrets of
+        // one that the state does not list are not known to an agent that began after it was dropped.
+        let listed: BTreeSet<&ReplicaId> =
+            desired.iter().flat_map(|state| &state.replicas).map(|spec| &spec.replica_id).collect();
+        for report in seen.iter_mut().flatten() {
+            if !listed.contains(&report.replica_id) {
+                report.last_log_lines.clear();
+            }
+            for text in &mut report.last_log_lines {
+                *text = self.parts.log.masked(text);
+            }
         }
         // A step for it is under way, or ended after the look: what was seen of it may not be so any more.
         let (ended, memory) = (&self.ended, &self.memory);

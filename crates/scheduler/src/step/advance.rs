@@ -63,6 +63,26 @@ impl Look<'_> {
         }
     }
 
+    /// The name of the host of a replica, if it is connected and has no engine that answers: nothing is made there.
+    fn without_engine(&self, replica: &Replica) -> Option<&str> {
+        let view = self.hosts.iter().find(|view| view.host.id == replica.host_id)?;
+        (view.presence == Presence::Online && view.engine_down).then_some(view.host.name.as_str())
+    }
+
+    fn waits(&self, replica: &Replica, until: &str) -> String {
+        match self.without_engine(replica) {
+            Some(host) => format!("the container engine of {host} to answer"),
+            None => format!("replica {} to be {until}", replica.number),
+        }
+    }
+
+    fn failure(&self, replica: &Replica, why: String) -> String {
+        match self.without_engine(replica) {
+            Some(host) => format!("no container engine answers on {host}"),
+            None => why,
+        }
+    }
+
     fn look_at_new(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
         let Some(release) = self.wanted.release else { return };
         if let Some(host) = self.gone(replica) {
@@ -88,9 +108,10 @@ impl Look<'_> {
             },
             Verdict::NotYet { look_at } => {
                 step.look_at(look_at);
-                step.wait(self.service, format!("replica {} to be ready", replica.number));
+                step.wait(self.service, self.waits(replica, "ready"));
             }
             Verdict::Failed(why) => {
+                let why = self.failure(replica, why);
                 failed.entry(self.service.id.clone()).or_insert(why);
             }
         }
@@ -127,9 +148,10 @@ impl Look<'_> {
             }
             Verdict::NotYet { look_at } => {
                 step.look_at(look_at);
-                step.wait(self.service, format!("replica {} to be made", replica.number));
+                step.wait(self.service, self.waits(replica, "made"));
             }
             Verdict::Failed(why) => {
+                let why = self.failure(replica, why);
                 failed.entry(self.service.id.clone()).or_insert(why);
             }
         }

@@ -146,6 +146,7 @@ impl Sim {
         let host = HostView {
             host,
             presence: Presence::Online,
+            engine_down: false,
             replicas: 0,
             ports: BTreeMap::new(),
             foreign_ports: std::collections::BTreeSet::new(),
@@ -170,6 +171,11 @@ impl Sim {
     /// A host that is not online says nothing, and nothing reaches it.
     pub(crate) fn presence(&mut self, presence: Presence) {
         self.host.presence = presence;
+    }
+
+    /// The host's agent answers, and its engine does not.
+    pub(crate) fn engine_down(&mut self, is_down: bool) {
+        self.host.engine_down = is_down;
     }
 
     /// Runs until the deployment is over, whatever its host still has to do.
@@ -398,7 +404,7 @@ impl Sim {
 
     /// Containers become what they become.
     fn live(&mut self) {
-        if self.host.presence != Presence::Online {
+        if self.host.presence != Presence::Online || self.host.engine_down {
             return;
         }
         if self.answers {
