@@ -16,6 +16,9 @@ use crate::actual::{Container, ContainerState, Seen};
 use crate::item::{Item, Phase};
 use crate::plan::{Planner, Step, Why};
 
+/// A container that could not be started so often in a row is made anew.
+const HOPELESS: u32 = 3;
+
 /// What people call a replica.
 pub(crate) fn title(spec: &ReplicaSpec) -> String {
     format!("{}/{}-{}", spec.project, spec.service, spec.number)
@@ -124,6 +127,10 @@ fn attach(planner: &mut Planner<'_>, spec: &ReplicaSpec, container: &Container) 
 
 /// Starts a container that does not run. Allowed without a fresh state too (R28), never for a fenced replica (R85).
 fn start(planner: &mut Planner<'_>, spec: &ReplicaSpec, container: &Container, grouped: &Grouped<'_>) {
+    // An engine that was killed while it started one may refuse to start it for ever; another one starts.
+    if planner.allowed.fresh && planner.memory.failures(&Item::Replica(spec.replica_id.clone())) >= HOPELESS {
+        return make::create(planner, spec, grouped, Some(container));
+    }
     let first = container.state == ContainerState::Created;
     let begin = make::may_start(planner, spec, grouped, first)
         .and_then(|()| if first { make::turns(planner, spec, grouped) } else { Ok(Vec::new()) })

@@ -266,6 +266,28 @@ fn r30_one_that_does_not_stop_is_killed_then_removed_by_force_then_stuck() {
     assert!(world.containers().is_empty());
 }
 
+/// As after an engine that was killed while it started one: its own parts are in the way of this container for ever.
+#[test]
+fn r30_one_that_cannot_be_started_again_and_again_is_made_anew_but_not_without_a_fresh_state() {
+    let mut world = World::settled(state(1));
+    for container in world.containers() {
+        container.state = ContainerState::Exited;
+    }
+    let mut tried = Vec::new();
+    for round in 0..5 {
+        world.fresh = round != 3;
+        let plan = world.plan();
+        let actions: Vec<String> = plan.steps[0].actions.iter().map(ToString::to_string).collect();
+        tried.push(actions.join(", ").replace(&world.containers()[0].id, "it"));
+        world.carry_out(plan, &mut |_| Some(TroubleKind::Retry));
+        world.wait(Duration::from_secs(60));
+    }
+    let anew = "remove by force, create container shop-web-1, start";
+    assert_eq!(tried, ["start", "start", "start", "start", anew]);
+    world.settle();
+    assert_eq!(world.containers().len(), 1);
+}
+
 #[test]
 fn state_10_one_item_that_fails_does_not_hold_the_others() {
     let mut desired = state(2);

@@ -142,16 +142,14 @@ fn service_state(wanted: u32, ready: u32, replicas: &[&str]) -> &'static str {
 
 /// Why replicas are stranded.
 fn strands<'a>(replicas: impl Iterator<Item = &'a Replica>, hosts: &Hosts) -> Option<String> {
-    let mut why: BTreeSet<String> = BTreeSet::new();
-    for host in replicas.filter_map(|replica| hosts.get(&replica.host_id)) {
-        match host.is_blind() {
-            Some(Blind::Offline) => drop(why.insert(format!("host {} is offline", host.name))),
-            Some(Blind::NoEngine) => {
-                drop(why.insert(format!("no container engine answers on host {}", host.name)));
-            }
-            None => {}
-        }
-    }
+    let why = replicas.filter_map(|replica| {
+        let host = hosts.get(&replica.host_id)?;
+        Some(match host.is_blind()? {
+            Blind::Offline => format!("host {} is offline", host.name),
+            Blind::NoEngine => format!("no container engine answers on host {}", host.name),
+        })
+    });
+    let why: BTreeSet<String> = why.collect();
     (!why.is_empty()).then(|| why.into_iter().collect::<Vec<_>>().join("; "))
 }
 
