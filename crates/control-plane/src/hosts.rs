@@ -24,7 +24,7 @@ use host_proto::server::{Admission, Pace};
 use host_proto::{Frame, Moment, ToServer};
 use model::UnixMillis;
 use model::hosting::Subnet;
-use scheduler::{Drained, Presence, Routes, Taken};
+use scheduler::{Closed, Drained, Presence, Routes, Taken};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -138,6 +138,7 @@ pub(crate) struct ForDecisions {
     pub(crate) engine_down: bool,
     pub(crate) items: Vec<ItemResult>,
     pub(crate) routes: Routes,
+    pub(crate) closed: Closed,
     pub(crate) drained: Drained,
     pub(crate) foreign_ports: BTreeSet<u16>,
     pub(crate) taken: Arc<[Taken]>,
@@ -203,13 +204,14 @@ impl LiveHosts {
         let hosts = lock(&self.hosts);
         let entry = hosts.get(id);
         let nothing = Known::default();
-        let Known { items, routes, drained, foreign_ports, taken, refused, .. } =
+        let Known { items, routes, closed, drained, foreign_ports, taken, refused, .. } =
             entry.map_or(&nothing, |entry| &entry.known);
         ForDecisions {
             presence: self.presence_of(entry),
             engine_down: entry.is_some_and(Entry::is_without_engine),
             items: items.clone(),
             routes: routes.clone(),
+            closed: closed.clone(),
             drained: drained.clone(),
             foreign_ports: foreign_ports.clone(),
             taken: taken.clone(),

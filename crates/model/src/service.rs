@@ -21,7 +21,7 @@ pub use image::{ImageRef, InvalidImage, Pull, is_registry};
 pub use limits::{Logging, Resources, Restart, Security, Stop, Ulimit};
 pub use mount::{FileAccess, Mount, MountSource};
 pub use net::{Attachment, ExtraHost, HostAddress, Port, Protocol};
-pub use project::{NetworkSpec, VolumeSpec};
+pub use project::{DEFAULT_NETWORK, NetworkSpec, Shared, VolumeSpec};
 pub use rollout::{Condition, Dependency, Order, Placement, Reservation, Scale, Spread, Update};
 
 /// The version of the document that this program writes, and the newest that it reads.
@@ -52,6 +52,10 @@ pub struct ServiceSpec {
     /// Services of the same project that come first, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Dependency>,
+    /// What the networks and volumes are that it names. No part of the container: a network is opened and closed where it
+    /// is.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shared: Shared,
 }
 
 /// What each replica of a service is.
@@ -151,12 +155,7 @@ impl ServiceSpec {
 
     /// The names of the volumes that its replicas share, each once.
     pub fn volumes(&self) -> BTreeSet<&str> {
-        let sources = self.container.mounts.iter().map(|mount| &mount.source);
-        let volumes = sources.filter_map(|source| match source {
-            MountSource::Volume { volume, .. } => Some(volume.as_str()),
-            _ => None,
-        });
-        volumes.collect()
+        self.container.volume_names()
     }
 
     /// Whether replicas must not be started elsewhere on their own: there is to be only one, or they have data.

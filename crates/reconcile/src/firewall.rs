@@ -45,7 +45,7 @@ pub struct Refused {
 /// - Into a network comes what belongs to a connection that began within, and what a rule allows. Published ports need
 ///   no rule: the host itself connects, and what the host sends is not filtered.
 /// - The rules of the state come before these, in their order; the first that fits decides.
-/// - What belongs to a connection that was accepted once goes on.
+/// - What belongs to a connection that was accepted once goes on, but for what a network began that is closed now.
 pub fn compile(state: &DesiredState, range: Subnet) -> Compiled {
     let mut refused = Vec::new();
     let mut zones: Vec<Zone> = Vec::new();

@@ -2,14 +2,15 @@
 //! interfaces, routes. An engine makes no two networks that overlap, so a block that another network has is not to be had;
 //! one that is only routed somewhere is avoided while there is any other.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
 
 use host_proto::desired::Section;
+use host_proto::id::{HostId, ServiceId};
 use host_proto::message::{TakenBlock, Taker};
 use host_proto::report::{ItemResult, ItemState};
-use model::hosting::{NetworkPlace, Phase, ProjectWorld, Subnet};
-use model::service::NetworkSpec;
+use model::hosting::{NetworkPlace, Phase, ProjectWorld, Replica, Subnet};
 
 use crate::address::free_subnet;
 use crate::world::{HostView, Presence};
@@ -107,13 +108,47 @@ impl Blocks {
 }
 
 /// The place of a network on a host, if there is one that it can have.
-pub fn place_of<'a>(
-    world: &'a ProjectWorld,
-    view: &HostView,
-    spec: &NetworkSpec,
-) -> Option<&'a NetworkPlace> {
-    let place = world.networks.iter().find(|it| it.spec == *spec && it.host_id == view.host.id)?;
+pub fn place_of<'a>(world: &'a ProjectWorld, view: &HostView, name: &str) -> Option<&'a NetworkPlace> {
+    let place = known_place(world, &view.host.id, name)?;
     lost(world, view, place).is_none().then_some(place)
+}
+
+/// The place that a network has on a host, whatever its releases say of it: what is another about it is changed there, so
+/// that all who name it stay together. Where there are several, which older versions made, the one that most stand in.
+pub fn known_place<'a>(world: &'a ProjectWorld, host: &HostId, name: &str) -> Option<&'a NetworkPlace> {
+    let its = world.networks.iter().filter(|it| it.spec.name == name && it.host_id == *host);
+    its.min_by_key(|place| {
+        let stands = |it: &&Replica| it.stays() && it.addresses.iter().any(|at| at.network_id == place.id);
+        (Reverse(world.replicas.iter().filter(stands).count()), &place.id)
+    })
+}
+
+/// Whether nothing outside of a network is reached from it: as the releases of those say that stand in it. While some say
+/// so and others do not, on the way from one release to the next, it is open for those that need it.
+pub fn is_internal(world: &ProjectWorld, place: &NetworkPlace) -> bool {
+    let standing =
+        || world.replicas.iter().filter(|it| it.addresses.iter().any(|at| at.network_id == place.id));
+    let say = |replica: &Replica| {
+        let spec = world.release_of(replica)?.spec.shared.network(&place.spec.name)?;
+        Some(spec.internal)
+    };
+    let runs = |it: &&Replica| matches!(it.phase, Phase::Starting | Phase::Serving | Phase::Draining);
+    let running: Vec<bool> = standing().filter(runs).filter_map(say).collect();
+    let said = if running.is_empty() { standing().filter_map(say).collect() } else { running };
+    if said.is_empty() { place.spec.internal } else { said.into_iter().all(|it| it) }
+}
+
+/// The first network of a service of which some of its replicas stand in another place than what comes to it would, and so
+/// do not reach the others.
+pub fn parted<'a>(world: &'a ProjectWorld, service: &ServiceId) -> Option<&'a str> {
+    world.replicas_of(service).filter(|it| it.stays()).find_map(|replica| {
+        let mut places = replica.addresses.iter().filter_map(|at| {
+            let place = world.networks.iter().find(|it| it.id == at.network_id)?;
+            let known = known_place(world, &place.host_id, &place.spec.name)?;
+            (known.id != place.id).then_some(place.spec.name.as_str())
+        });
+        places.next()
+    })
 }
 
 /// Why a network cannot be where it should: its host says that the engine refuses it there, or nothing of ours is there yet

@@ -16,6 +16,9 @@ use model::hosting::{Host, HostMode, NetworkPlace, Phase, ProjectWorld, VolumePl
 
 pub use routes::{route_of, routes_of};
 
+use crate::blocks::is_internal;
+use crate::world::Closed;
+
 /// The zone of names that only containers see.
 pub const DOMAIN: &str = "internal";
 /// How long an answer may be kept, in seconds (R59).
@@ -135,10 +138,16 @@ fn network(project: &ProjectWorld, place: &NetworkPlace) -> Network {
         subnet: place.subnet.to_string(),
         gateway: place.subnet.gateway(),
         mtu: None,
-        egress: if place.spec.internal { Egress::Deny } else { Egress::Allow },
+        egress: if is_internal(project, place) { Egress::Deny } else { Egress::Allow },
         trusted_interface: None,
         internal_dns: true,
     }
+}
+
+/// The networks of a state from which nothing outside is reached.
+pub fn closed_of(state: &DesiredState) -> Closed {
+    let closed = state.networks.iter().filter(|it| it.egress != Egress::Allow);
+    closed.map(|it| it.id.clone()).collect()
 }
 
 fn volume(project: &ProjectWorld, place: &VolumePlace) -> Volume {

@@ -20,4 +20,4 @@ pub use blocks::{Blocks, Taken};
 pub use desired::{FileContent, HostWorld, desired_state};
 pub use place::{Placed, Refusal, place};
 pub use step::{Change, Step, step};
-pub use world::{Drained, HostView, Presence, Routes};
+pub use world::{Closed, Drained, HostView, Presence, Routes};

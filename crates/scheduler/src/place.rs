@@ -5,16 +5,13 @@ use std::fmt;
 
 use host_proto::desired::VolumeKind;
 use host_proto::id::HostId;
-use model::hosting::{HostMode, ProjectWorld, Release, Service};
-use model::service::{MountSource, NetworkSpec, VolumeSpec};
+use model::hosting::{FileKind, HostMode, ProjectWorld, Release, Service};
+use model::service::{MountSource, VolumeSpec};
 use model::{Attributes, Selector};
 
 use crate::blocks::place_of;
 use crate::spread;
 use crate::world::{HostView, Presence};
-
-/// The network of services that name none.
-pub const DEFAULT_NETWORK: &str = "default";
 
 /// Why a host cannot take a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,11 +112,16 @@ pub struct Placed {
     pub refusals: BTreeMap<String, Refusal>,
     /// Whether it is one that the project is on already: hosts that it is not on could not have been chosen.
     pub at_home: bool,
+    /// Why it can run on no host at all, whatever becomes of them.
+    pub lacks: Option<String>,
 }
 
 impl Placed {
     /// In one sentence, when there is no host.
     pub fn why_not(&self) -> String {
+        if let Some(lacks) = &self.lacks {
+            return lacks.clone();
+        }
         if self.refusals.is_empty() {
             return "there is no host yet: muster hosts add shows the command that joins one".to_owned();
         }
@@ -138,6 +140,9 @@ pub fn place(
     hosts: &[HostView],
     coming: &[HostId],
 ) -> Placed {
+    if let Some(lacks) = lacks(release) {
+        return Placed { host: None, refusals: BTreeMap::new(), at_home: true, lacks: Some(lacks) };
+    }
     let mut refusals = BTreeMap::new();
     let mut can = Vec::new();
     for view in hosts {
@@ -159,7 +164,26 @@ pub fn place(
         at_home: here.is_none() && chosen.is_some_and(|view| at_home.contains(&view.host.id)),
         host: chosen.map(|view| view.host.id.clone()),
         refusals,
+        lacks: None,
     }
+}
+
+/// What a release names and does not say what it is, so that none of its replicas can be made: one that is made without
+/// its volume writes its data where it is lost, and one in another network is open to whom it should not be.
+pub fn lacks(release: &Release) -> Option<String> {
+    let container = &release.spec.container;
+    let file = || {
+        let named = container.mounts.iter().filter_map(|mount| match &mount.source {
+            MountSource::Secret { secret, .. } => Some((FileKind::Secret, secret)),
+            MountSource::Config { config, .. } => Some((FileKind::Config, config)),
+            MountSource::Volume { .. } | MountSource::HostPath { .. } | MountSource::Tmpfs { .. } => None,
+        });
+        let mut missing = named.filter(|(kind, name)| !release.files.contains_key(&(*kind, (*name).clone())));
+        missing.next().map(|(kind, name)| format!("{} {name}", kind.as_str()))
+    };
+    let what = release.spec.shared.lacks(container).or_else(file)?;
+    let which = if release.number == 0 { "it".to_owned() } else { format!("its release {}", release.number) };
+    Some(format!("{which} names the {what} and does not say what that is: deploy files that do"))
 }
 
 /// Why a host cannot take a replica of a release; `None`: it can.
@@ -197,23 +221,11 @@ fn refusal(
         .or_else(|| networks(world, release, view))
 }
 
-/// The networks that a release stands in.
-pub fn networks_of(world: &ProjectWorld, release: &Release) -> Vec<NetworkSpec> {
-    let named: Vec<&str> = release.spec.container.networks.iter().map(|it| it.network.as_str()).collect();
-    let names = if named.is_empty() { vec![DEFAULT_NETWORK] } else { named };
-    let spec = |name: &str| {
-        let spec = world.project.networks.iter().find(|it| it.name == name).cloned();
-        spec.unwrap_or_else(|| NetworkSpec { name: name.to_owned(), internal: false })
-    };
-    names.into_iter().map(spec).collect()
-}
-
 fn networks(world: &ProjectWorld, release: &Release, view: &HostView) -> Option<Refusal> {
-    let mut lacking =
-        networks_of(world, release).into_iter().filter(|it| place_of(world, view, it).is_none());
-    let first = lacking.next()?;
+    let networks = &release.spec.shared.networks;
+    let first = networks.iter().find(|it| place_of(world, view, &it.name).is_none())?;
     let full = view.blocks.next().is_none();
-    full.then(|| Refusal::NoBlock { network: first.name, why: view.blocks.why_none() })
+    full.then(|| Refusal::NoBlock { network: first.name.clone(), why: view.blocks.why_none() })
 }
 
 fn selects(text: &str, view: &HostView) -> bool {
@@ -225,8 +237,9 @@ fn mounts(world: &ProjectWorld, release: &Release, view: &HostView, hosts: &[Hos
     for mount in &release.spec.container.mounts {
         match &mount.source {
             MountSource::Volume { volume, .. } => {
+                let place = world.volumes.iter().find(|it| it.spec.name == *volume && !it.doomed);
                 // A volume can be a path of the host by another name.
-                let spec = world.project.volumes.iter().find(|it| it.name == *volume);
+                let spec = place.map(|it| &it.spec).or_else(|| release.spec.shared.volume(volume));
                 match spec.map(VolumeSpec::kind) {
                     Some(VolumeKind::HostPath(path)) if !allows(&view.host.allowed_paths, path) => {
                         return Some(Refusal::PathNotAllowed { path: path.to_owned() });
@@ -237,7 +250,6 @@ fn mounts(world: &ProjectWorld, release: &Release, view: &HostView, hosts: &[Hos
                     }
                     _ => {}
                 }
-                let place = world.volumes.iter().find(|it| it.spec.name == *volume && !it.doomed);
                 if let Some(place) = place.filter(|place| place.host_id != view.host.id) {
                     let name = hosts.iter().find(|other| other.host.id == place.host_id);
                     let host = name.map_or_else(|| place.host_id.to_string(), |it| it.host.name.clone());

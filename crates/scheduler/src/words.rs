@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use model::service::{ContainerSpec, Port, ServiceSpec};
+use model::service::{ContainerSpec, Port, ServiceSpec, Shared, VolumeSpec};
 
 /// What is another, a line for each; empty: nothing.
 pub fn changes(before: &ServiceSpec, after: &ServiceSpec) -> Vec<String> {
@@ -26,7 +26,26 @@ pub fn changes(before: &ServiceSpec, after: &ServiceSpec) -> Vec<String> {
     if before.depends_on != after.depends_on {
         lines.push("depends_on".to_owned());
     }
+    shared(&before.shared, &after.shared, &mut lines);
     lines
+}
+
+/// What is another about networks and volumes that it had before. Which ones it has is a matter of the container.
+fn shared(before: &Shared, after: &Shared, lines: &mut Vec<String>) {
+    for network in &after.networks {
+        let name = &network.name;
+        match (before.network(name).map(|it| it.internal), network.internal) {
+            (Some(false), true) => {
+                lines.push(format!("network {name} becomes internal: nothing outside is reached from it"));
+            }
+            (Some(true), false) => {
+                lines.push(format!("network {name} is internal no more: all outside is reached from it"));
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    let other = |volume: &&VolumeSpec| before.volume(&volume.name).is_some_and(|was| was != *volume);
+    lines.extend(after.volumes.iter().filter(other).map(|it| format!("options of the volume {}", it.name)));
 }
 
 /// A port as people write it: `8080/tcp → 80`.

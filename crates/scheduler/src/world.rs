@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::desired::Protocol;
-use host_proto::id::{ReplicaId, RouteId};
+use host_proto::id::{NetworkId, ReplicaId, RouteId};
 use host_proto::report::ItemResult;
 use model::UnixMillis;
 use model::hosting::{Host, Replica};
@@ -27,6 +27,9 @@ pub type Routes = BTreeMap<RouteId, BTreeSet<ReplicaId>>;
 /// Replicas of a host that its names and ports do not lead to any more, and since when it says so.
 pub type Drained = BTreeMap<ReplicaId, UnixMillis>;
 
+/// Networks of a host from which nothing outside is reached.
+pub type Closed = BTreeSet<NetworkId>;
+
 /// A host as it is now.
 #[derive(Debug, Clone)]
 pub struct HostView {
@@ -49,6 +52,8 @@ pub struct HostView {
     /// Routes of the state that it has said of that it is applied, and the replicas that each led to; those which failed
     /// are among the items.
     pub routes: Routes,
+    /// Networks that are closed in the state that it has said of that it is applied.
+    pub closed: Closed,
     /// Replicas that are drained and that the state which it has said of that it is applied leads nobody to.
     pub drained: Drained,
 }

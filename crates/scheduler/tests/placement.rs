@@ -9,7 +9,10 @@ use host_proto::id::{HostId, ProjectId, ReleaseId, ReplicaId, ServiceId};
 use host_proto::message::{DockerFacts, Facts};
 use model::UnixMillis;
 use model::hosting::{Host, HostMode, Phase, Project, ProjectWorld, Release, Replica, Service};
-use model::service::{ContainerSpec, FORMAT, Order, Placement, Scale, ServiceSpec, Spread, Update};
+use model::service::{
+    ContainerSpec, DEFAULT_NETWORK, FORMAT, NetworkSpec, Order, Placement, Scale, ServiceSpec, Shared,
+    Spread, Update,
+};
 use proptest::prelude::*;
 use scheduler::{Blocks, Change, HostView, Presence, place, step};
 
@@ -44,6 +47,7 @@ fn host(number: u8, zone: Option<&str>) -> HostView {
         blocks: Blocks::new("10.208.0.0/12".parse().unwrap()),
         items: Vec::new(),
         routes: scheduler::Routes::new(),
+        closed: scheduler::Closed::new(),
         drained: scheduler::Drained::new(),
     }
 }
@@ -135,6 +139,10 @@ fn release(service: &ServiceId, number: u8, spread: Option<Spread>, count: u32) 
         update: Update { order: Order::StartFirst, deadline_ms: None },
         ports: Vec::new(),
         depends_on: Vec::new(),
+        shared: Shared {
+            networks: vec![NetworkSpec { name: DEFAULT_NETWORK.to_owned(), internal: false }],
+            volumes: Vec::new(),
+        },
     };
     Release {
         id: ReleaseId::generate(1, [number; 10]),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod blocks;
+mod networks;
 mod world;
 
 use model::hosting::{DeploymentState, Phase};

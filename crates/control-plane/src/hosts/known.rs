@@ -12,7 +12,7 @@ use host_proto::message::{DockerFacts, Hello, Metrics, StateApplied};
 use host_proto::report::{ItemResult, ItemState, Outcome, ReplicaReport, ReplicaState};
 use model::UnixMillis;
 use model::hosting::{Phase, Subnet};
-use scheduler::{Drained, Routes, Taken};
+use scheduler::{Closed, Drained, Routes, Taken};
 
 /// The host's own replicas, as they are meant.
 pub(super) type Own = BTreeMap<ReplicaId, Phase>;
@@ -31,6 +31,8 @@ pub(super) struct Known {
     answer: Option<Answer>,
     /// The routes of the state that was applied last, and where they lead.
     pub(super) routes: Routes,
+    /// The networks of the state that was applied last from which nothing outside is reached.
+    pub(super) closed: Closed,
     /// Replicas that nothing there leads to any more.
     pub(super) drained: Drained,
     pub(super) foreign_ports: BTreeSet<u16>,
@@ -58,6 +60,7 @@ pub(super) struct Asked {
     /// Volumes that it deletes.
     deletes: Vec<VolumeId>,
     routes: Routes,
+    closed: Closed,
     ways: Ways,
 }
 
@@ -75,7 +78,7 @@ pub(crate) struct Ways {
 struct Answer {
     /// Everything about replicas was looked at, and nothing held back.
     whole: bool,
-    /// Names and ports lead where the state says.
+    /// Names and ports lead where the state says, through a firewall that is as it says.
     leads: bool,
 }
 
@@ -86,6 +89,7 @@ impl Asked {
             mark: Some(Mark::new(state.epoch.clone(), state.generation)),
             deletes: state.volumes.iter().filter(goes).map(|volume| volume.id.clone()).collect(),
             routes: scheduler::desired::routes_of(state),
+            closed: scheduler::desired::closed_of(state),
             ways,
         }
     }
@@ -148,6 +152,10 @@ impl Known {
             self.answer = Some(answer);
             if answer.leads && self.routes != self.asked.routes {
                 self.routes.clone_from(&self.asked.routes);
+                changed = true;
+            }
+            if answer.leads && self.closed != self.asked.closed {
+                self.closed.clone_from(&self.asked.closed);
                 changed = true;
             }
             changed |= self.drain(now);

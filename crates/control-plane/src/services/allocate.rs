@@ -7,10 +7,10 @@ use std::net::Ipv4Addr;
 use host_proto::id::{HostId, NetworkId, ReplicaId, VolumeId};
 use model::UnixMillis;
 use model::hosting::{Address, NetworkPlace, ProjectWorld, Release, Replica, VolumePlace};
-use model::service::{MountSource, NetworkSpec};
+use model::service::NetworkSpec;
 use scheduler::address::free_ip;
-use scheduler::blocks::lost;
-use scheduler::place::networks_of;
+use scheduler::blocks::{known_place, lost};
+use scheduler::place::lacks;
 use scheduler::{Change, HostView};
 use store::{ProjectWrite, StoreError};
 
@@ -46,6 +46,11 @@ impl Services {
                 Change::Add { service_id, release_id, number, host_id, phase } => {
                     let Some(release) = world.releases.get(&release_id) else { continue };
                     let Some(host) = hosts.iter().find(|view| view.host.id == host_id) else { continue };
+                    // Nobody is sent to a host without all that its release names.
+                    if let Some(lacks) = lacks(release) {
+                        tracing::error!(host = %host_id, "no replica is made: {lacks}");
+                        continue;
+                    }
                     self.volumes(world, release, &host_id, &mut given, now)?;
                     let addresses = self.addresses(world, release, host, &mut given).await?;
                     let Some(addresses) = addresses else {
@@ -97,12 +102,11 @@ impl Services {
         given: &mut Given,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        for mount in &release.spec.container.mounts {
-            let MountSource::Volume { volume, .. } = &mount.source else { continue };
-            if given.volumes.iter().any(|it| it.spec.name == *volume && it.host_id == *host && !it.doomed) {
+        for spec in &release.spec.shared.volumes {
+            let is_it = |it: &VolumePlace| it.spec.name == spec.name && it.host_id == *host && !it.doomed;
+            if given.volumes.iter().any(is_it) {
                 continue;
             }
-            let Some(spec) = world.project.volumes.iter().find(|it| it.name == *volume) else { continue };
             let place = VolumePlace {
                 id: VolumeId::generate(unsigned(now), random()?),
                 project_id: world.project.id.clone(),
@@ -126,8 +130,8 @@ impl Services {
         given: &mut Given,
     ) -> Result<Option<Vec<Address>>, StoreError> {
         let mut addresses = Vec::new();
-        for spec in networks_of(world, release) {
-            let Some(place) = self.network(world, &spec, view, given)? else { return Ok(None) };
+        for spec in &release.spec.shared.networks {
+            let Some(place) = self.network(world, spec, view, given)? else { return Ok(None) };
             let now = given.addresses.get(&place.id).map(Vec::as_slice).unwrap_or_default();
             let mut used: BTreeSet<Ipv4Addr> = now.iter().copied().collect();
             let theirs = world.replicas.iter().flat_map(|it| &it.addresses);
@@ -143,8 +147,7 @@ impl Services {
         Ok(Some(addresses))
     }
 
-    /// The place of a network on a host: the one that is there, if nothing about the network changed (R35) and nothing else
-    /// has its addresses.
+    /// The place of a network on a host: the one that is there, whatever is said of it now, if nothing else has its addresses.
     fn network(
         &self,
         world: &ProjectWorld,
@@ -153,11 +156,11 @@ impl Services {
         given: &mut Given,
     ) -> Result<Option<NetworkPlace>, StoreError> {
         let host = &view.host.id;
-        if let Some(place) = given.networks.iter().find(|it| it.spec == *spec && it.host_id == *host) {
+        if let Some(place) = given.networks.iter().find(|it| it.spec.name == spec.name && it.host_id == *host)
+        {
             return Ok(Some(place.clone()));
         }
-        let known = world.networks.iter().find(|it| it.spec == *spec && it.host_id == *host);
-        if let Some(place) = known {
+        if let Some(place) = known_place(world, host, &spec.name) {
             let Some(why) = lost(world, view, place) else { return Ok(Some(place.clone())) };
             let name = &spec.name;
             tracing::warn!(%host, "the network {name} of {} gets other addresses: {why}", world.project.name);

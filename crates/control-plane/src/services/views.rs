@@ -58,6 +58,7 @@ impl Services {
                 foreign_ports: live.foreign_ports,
                 items: live.items,
                 routes: live.routes,
+                closed: live.closed,
                 drained: live.drained,
                 blocks: Blocks {
                     range: self.networks,

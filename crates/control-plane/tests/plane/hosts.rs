@@ -102,6 +102,14 @@ impl<'a> Api<'a> {
     }
 }
 
+/// Deploys what works.
+pub(crate) async fn deployed(api: &Api<'_>, compose: &str) {
+    let (status, body) = api.deploy(compose).await;
+    assert_eq!(status, StatusCode::CREATED, "{body}");
+    let done = api.outcome(&body["id"]).await;
+    assert_eq!(done.state, "done", "{done:?}");
+}
+
 /// A host that does as it is told, in the background.
 pub(crate) struct Living {
     pub(crate) seen: Arc<Mutex<Seen>>,

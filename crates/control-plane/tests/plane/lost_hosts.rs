@@ -9,18 +9,11 @@ use serde_json::json;
 
 use testkit::{Machine, Opening};
 
-use crate::hosts::{Api, opened};
+use crate::hosts::{Api, deployed, opened};
 use crate::world::World;
 
 fn web(version: u32, replicas: u32) -> String {
     format!("services: {{web: {{image: 'web:{version}', deploy: {{replicas: {replicas}}}}}}}\n")
-}
-
-async fn deployed(api: &Api<'_>, compose: &str) {
-    let (status, body) = api.deploy(compose).await;
-    assert_eq!(status, StatusCode::CREATED, "{body}");
-    let done = api.outcome(&body["id"]).await;
-    assert_eq!(done.state, "done", "{done:?}");
 }
 
 /// A host that lost a container cannot say that it removed it. It is gone all the same when the host has applied a state

@@ -24,6 +24,7 @@ mod limits;
 mod login;
 mod lost_hosts;
 mod metrics;
+mod networks;
 mod persistence;
 mod proxies;
 mod revisions;

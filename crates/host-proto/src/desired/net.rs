@@ -10,7 +10,7 @@ use crate::secret::Secret;
 /// A network of a project on this host: one bridge of the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    /// Its identifier, kept as a label. Another one when anything below changes (R35).
+    /// Its identifier, kept as a label. Another one when anything below changes that an engine keeps (R35): all but `egress`.
     pub id: NetworkId,
     /// The engine's name for it.
     pub name: String,

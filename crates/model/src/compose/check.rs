@@ -7,7 +7,7 @@ use super::problem::Problems;
 use super::service::{Draft, Read, Use, UseKind};
 use super::walk::{At, shown};
 use super::{Config, Project, Secret, Service};
-use crate::service::{Condition, NetworkSpec, Port, VolumeSpec};
+use crate::service::{Condition, NetworkSpec, Port, Shared, VolumeSpec};
 
 /// What a project has under its names. A value that could not be read is still known.
 #[derive(Default)]
@@ -45,11 +45,18 @@ pub(super) fn project(
     let default = NetworkSpec { name: DEFAULT.to_owned(), internal: false };
     networks.entry(DEFAULT.to_owned()).or_insert(default);
     let kept = |names: &BTreeSet<String>, name: &String| names.contains(name);
+    let networks: Vec<_> =
+        networks.into_iter().filter(|(n, _)| kept(&used.networks, n)).map(|(_, v)| v).collect();
+    let volumes: Vec<_> =
+        volumes.into_iter().filter(|(n, _)| kept(&used.volumes, n)).map(|(_, v)| v).collect();
+    for Service { spec, .. } in &mut list {
+        spec.shared = Shared::of(&spec.container, &networks, &volumes);
+    }
     Some(Project {
         name,
         services: list,
-        networks: networks.into_iter().filter(|(n, _)| kept(&used.networks, n)).map(|(_, v)| v).collect(),
-        volumes: volumes.into_iter().filter(|(n, _)| kept(&used.volumes, n)).map(|(_, v)| v).collect(),
+        networks,
+        volumes,
         secrets: secrets.into_iter().filter(|(n, _)| kept(&used.secrets, n)).filter_map(|(_, v)| v).collect(),
         configs: configs.into_iter().filter(|(n, _)| kept(&used.configs, n)).filter_map(|(_, v)| v).collect(),
         warnings: Vec::new(),

@@ -8,8 +8,8 @@ use super::service::{Use, UseKind, unsupported};
 use super::walk::{At, shown};
 use crate::service::{Attachment, ExtraHost, HostAddress, NetworkSpec, is_name};
 
-/// The network of services that name none.
-pub(super) const DEFAULT: &str = "default";
+pub(super) use crate::service::DEFAULT_NETWORK as DEFAULT;
+
 /// The most networks of a service.
 const MAX_NETWORKS: usize = 16;
 

@@ -10,7 +10,8 @@ use super::problem::Problems;
 use super::walk::{At, shown};
 use super::{Lookup, check, keys, muster, networks, ports, process, security};
 use crate::service::{
-    ContainerSpec, Dependency, FORMAT, Health, Order, Placement, Port, Restart, Scale, ServiceSpec, Update,
+    ContainerSpec, Dependency, FORMAT, Health, Order, Placement, Port, Restart, Scale, ServiceSpec, Shared,
+    Update,
 };
 
 /// What is known while a project is read.
@@ -195,6 +196,8 @@ fn finished(
         update: Update { order, deadline_ms: draft.deadline_ms },
         ports: published,
         depends_on: draft.depends_on,
+        // Known when all of the project is.
+        shared: Shared::default(),
     };
     Read { name: name.to_owned(), at: at.clone(), spec, uses: draft.uses, ports }
 }

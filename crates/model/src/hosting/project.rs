@@ -182,7 +182,8 @@ impl fmt::Display for Subnet {
     }
 }
 
-/// A network of a project on a host. Another one when something about it changes (R35).
+/// A network of a project on a host. What an engine knows of it is never changed (R35); whether it is open is a matter of the
+/// firewall and follows from the releases of those that stand in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkPlace {
     /// Its identifier.

@@ -15,6 +15,7 @@ fn small() -> ServiceSpec {
         update: Update { order: Order::StartFirst, deadline_ms: None },
         ports: Vec::new(),
         depends_on: Vec::new(),
+        shared: Shared::default(),
     }
 }
 
@@ -36,6 +37,8 @@ fn full() -> ServiceSpec {
     spec.ports.push(Port { host: 80, container: 8080, protocol: Protocol::Tcp, host_ip: None });
     spec.depends_on.push(Dependency { service: "db".to_owned(), condition: Condition::Healthy });
     spec.placement.host = Some("north-1".to_owned());
+    spec.shared.networks.push(NetworkSpec { name: "default".to_owned(), internal: true });
+    spec.shared.volumes.push(VolumeSpec { name: "data".to_owned(), options: BTreeMap::new() });
     spec
 }
 
@@ -74,6 +77,7 @@ fn scale_ports_and_placement_are_no_part_of_the_container() {
     a.scale = Scale::Singleton;
     a.ports.clear();
     a.placement = Placement::default();
+    a.shared = Shared::default();
     assert_eq!(a.container.canonical().unwrap(), b.container.canonical().unwrap());
     a.container.env.insert("B".to_owned(), String::new());
     assert_ne!(a.container.canonical().unwrap(), b.container.canonical().unwrap());

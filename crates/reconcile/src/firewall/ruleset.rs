@@ -19,6 +19,9 @@ pub const BRIDGE_PREFIX: &str = "mst";
 /// Refusal with an answer, so that a container knows at once instead of waiting (`type` is for nft before 1.0).
 pub(super) const REJECT: &str = "reject with icmpx type admin-prohibited";
 
+/// What belongs to a connection that was accepted once.
+const ESTABLISHED: &str = "ct state established,related accept";
+
 /// A network of ours, checked.
 pub(super) struct Zone {
     pub(super) id: NetworkId,
@@ -53,7 +56,7 @@ pub(super) fn is_bridge(name: &str) -> bool {
 impl Ruleset {
     pub(super) fn new(zones: &[Zone], chains: &Chains, range: Subnet) -> Self {
         let mut text = format!("table {TABLE} {{\n");
-        for (name, lines) in hooks() {
+        for (name, lines) in hooks(zones) {
             chain(&mut text, &name, &lines);
         }
         chain(&mut text, "leaving", &dispatch(zones, "from", REJECT));
@@ -102,21 +105,29 @@ fn chain(text: &mut String, name: &str, lines: &[String]) {
 
 /// The two places where packets come by: a step before the engine's own rules (priority 0), so that a refusal is ours
 /// and has an answer.
-fn hooks() -> [(String, Vec<String>); 2] {
+fn hooks(zones: &[Zone]) -> [(String, Vec<String>); 2] {
     let forward = [
         "type filter hook forward priority -5; policy accept;",
-        "ct state established,related accept",
+        ESTABLISHED,
         "iifname \"mst*\" jump leaving",
         "oifname \"mst*\" jump entering",
     ];
     let input = [
         "type filter hook input priority -5; policy accept;",
         "iifname != \"mst*\" accept",
-        "ct state established,related accept",
+        ESTABLISHED,
         "jump to_host",
     ];
     let lines = |lines: [&str; 4]| lines.map(str::to_owned).to_vec();
-    [("forward".to_owned(), lines(forward)), ("input".to_owned(), lines(input))]
+    let mut forward = lines(forward);
+    // A network that was open a moment ago is closed for what it began then as well. What began outside of it and was
+    // let in by a rule goes on.
+    let closed: Vec<_> =
+        zones.iter().filter(|zone| !zone.world).map(|zone| format!("\"{}\"", zone.bridge)).collect();
+    if !closed.is_empty() {
+        forward.insert(1, format!("iifname {{ {} }} ct direction original jump leaving", closed.join(", ")));
+    }
+    [("forward".to_owned(), forward), ("input".to_owned(), lines(input))]
 }
 
 /// To the chain of the bridge that the packet came in by, and refused when it is none that the table knows.

@@ -130,6 +130,19 @@ fn a_network_reaches_itself_and_what_its_egress_says() {
 }
 
 #[test]
+fn what_a_network_began_while_it_was_open_ends_when_it_is_closed() {
+    let networks = vec![network(1, Egress::Allow), network(2, Egress::Deny), network(3, Egress::Deny)];
+    let compiled = compile(&state(networks, vec![]), range());
+    assert_eq!(
+        lines_of(&compiled, "forward")[1..3],
+        [
+            "iifname { \"mst0000000002\", \"mst0000000003\" } ct direction original jump leaving",
+            "ct state established,related accept",
+        ]
+    );
+}
+
+#[test]
 fn a_network_without_names_does_not_ask_the_host() {
     let silent = Network { internal_dns: false, ..network(1, Egress::Allow) };
     let compiled = compile(&state(vec![silent], vec![]), range());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host_proto::desired as wire;
-use host_proto::id::FileId;
+use host_proto::id::{FileId, VolumeId};
 use host_proto::secret::Secret;
 use model::hosting::{FileKind, Host, Phase, ProjectWorld, Release, Replica, Service};
 use model::service::{Check, FileAccess, HostAddress, MountSource, Order, Pull, Restart, Scale, ServiceSpec};
@@ -40,10 +40,10 @@ pub(super) fn replica(
     let mounts = container
         .mounts
         .iter()
-        .filter_map(|mount| {
-            let source = source(project, release, &mount.source, host, &mut files)?;
+        .map(|mount| {
+            let source = source(project, release, &mount.source, host, &mut files);
             let read_only = mount.read_only || matches!(source, wire::MountSource::File { .. });
-            Some(wire::Mount { source, target: mount.target.clone(), read_only })
+            wire::Mount { source, target: mount.target.clone(), read_only }
         })
         .collect();
     let spec = wire::ReplicaSpec {
@@ -97,21 +97,25 @@ pub(super) fn replica(
     Built { spec, files }
 }
 
+/// A mount whose source is nowhere names one that the state does not list, and its host refuses to make the replica:
+/// without the mount it would keep its data where it is lost.
 fn source(
     project: &ProjectWorld,
     release: &Release,
     source: &MountSource,
     host: &Host,
     files: &mut Vec<FileUse>,
-) -> Option<wire::MountSource> {
+) -> wire::MountSource {
     match source {
         MountSource::Volume { volume, .. } => {
             let here = |it: &&model::hosting::VolumePlace| it.spec.name == *volume && it.host_id == host.id;
-            let place = project.volumes.iter().find(here)?;
-            Some(wire::MountSource::Volume { volume_id: place.id.clone() })
+            // One that goes with all that is in it is nobody's any more while there is another.
+            let place = project.volumes.iter().filter(here).min_by_key(|it| it.doomed);
+            let nowhere = || VolumeId::generate(0, [0; 10]);
+            wire::MountSource::Volume { volume_id: place.map_or_else(nowhere, |it| it.id.clone()) }
         }
-        MountSource::HostPath { path, .. } => Some(wire::MountSource::HostPath { path: path.clone() }),
-        MountSource::Tmpfs { size_bytes, .. } => Some(wire::MountSource::Tmpfs { size_bytes: *size_bytes }),
+        MountSource::HostPath { path, .. } => wire::MountSource::HostPath { path: path.clone() },
+        MountSource::Tmpfs { size_bytes, .. } => wire::MountSource::Tmpfs { size_bytes: *size_bytes },
         MountSource::Secret { secret, access } => file(release, FileKind::Secret, secret, *access, files),
         MountSource::Config { config, access } => file(release, FileKind::Config, config, *access, files),
     }
@@ -123,12 +127,17 @@ fn file(
     name: &str,
     access: FileAccess,
     files: &mut Vec<FileUse>,
-) -> Option<wire::MountSource> {
-    let file = release.files.get(&(kind, name.to_owned()))?;
+) -> wire::MountSource {
     let FileAccess { uid, gid, mode } = access;
-    let id: FileId = format!("{file}-{uid}-{gid}-{mode:o}").parse().ok()?;
-    files.push(FileUse { id: id.clone(), file: file.clone(), access });
-    Some(wire::MountSource::File { file_id: id })
+    let known = release.files.get(&(kind, name.to_owned())).and_then(|file| {
+        let id: FileId = format!("{file}-{uid}-{gid}-{mode:o}").parse().ok()?;
+        Some((id, file.clone()))
+    });
+    let Some((id, file)) = known else {
+        return wire::MountSource::File { file_id: FileId::generate(0, [0; 10]) };
+    };
+    files.push(FileUse { id: id.clone(), file, access });
+    wire::MountSource::File { file_id: id }
 }
 
 fn extra_hosts(release: &Release, replica: &Replica, project: &ProjectWorld) -> Vec<String> {

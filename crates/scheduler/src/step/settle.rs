@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use host_proto::desired::Section;
-use host_proto::id::{ReleaseId, ReplicaId, RouteId, ServiceId};
+use host_proto::id::{NetworkId, ReleaseId, ReplicaId, RouteId, ServiceId};
 use host_proto::report::{ItemResult, ItemState};
 use model::UnixMillis;
 use model::hosting::{
@@ -142,8 +142,11 @@ fn running(world: &ProjectWorld, hosts: &[HostView], failed: &Failures, now: Uni
     let mut all = true;
     for item in &deployment.items {
         let mut there = is_there(world, hosts, item, item.to.as_ref());
-        let open =
-            || opening(world, hosts, &item.service_id, now).or_else(|| leading(world, hosts, item, now));
+        let open = || {
+            opening(world, hosts, &item.service_id, now)
+                .or_else(|| leading(world, hosts, item, now))
+                .or_else(|| closing(world, hosts, item, now))
+        };
         if there && let Some(until) = open() {
             there = false;
             step.look_at(until);
@@ -211,6 +214,33 @@ fn leading(
         };
         let leads = |id: &RouteId| view.routes.get(id).is_some_and(is_served) || fault_of(view, id).is_some();
         (view.presence == Presence::Online && !routes.iter().all(leads)).then(|| since.after(OPEN_PATIENCE))
+    };
+    hosts.iter().filter_map(waits).max().filter(|until| now < *until)
+}
+
+/// Until when to wait for hosts to say that the networks of a service are closed which are to be internal: what is done is
+/// closed.
+fn closing(
+    world: &ProjectWorld,
+    hosts: &[HostView],
+    item: &DeploymentItem,
+    now: UnixMillis,
+) -> Option<UnixMillis> {
+    let release = world.releases.get(item.to.as_ref()?)?;
+    let began = world.deployment.as_ref()?.created_at;
+    let internal = |id: &NetworkId| {
+        let place = world.networks.iter().find(|place| place.id == *id);
+        let spec = place.and_then(|place| release.spec.shared.network(&place.spec.name));
+        spec.is_some_and(|spec| spec.internal)
+    };
+    let waits = |view: &HostView| {
+        let here = || world.replicas.iter().filter(|it| it.host_id == view.host.id);
+        let mine = here().filter(|it| it.service_id == item.service_id && it.stays());
+        let open = |id: &NetworkId| internal(id) && !view.closed.contains(id);
+        let is_open = mine.flat_map(|it| &it.addresses).any(|at| open(&at.network_id));
+        // Those that needed it open went last.
+        let since = here().map(|it| it.phase_since).max().map_or(began, |since| since.max(began));
+        (view.presence == Presence::Online && is_open).then(|| since.after(OPEN_PATIENCE))
     };
     hosts.iter().filter_map(waits).max().filter(|until| now < *until)
 }

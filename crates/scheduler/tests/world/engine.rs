@@ -106,7 +106,7 @@ impl Sim {
     /// The place of the network on the host, as the control plane gives it.
     pub(super) fn place(&mut self) -> NetworkPlace {
         let spec = self.world.project.networks[0].clone();
-        if let Some(place) = place_of(&self.world, &self.host, &spec) {
+        if let Some(place) = place_of(&self.world, &self.host, &spec.name) {
             return place.clone();
         }
         let subnet = self.host.blocks.next().unwrap();

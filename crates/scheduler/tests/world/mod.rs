@@ -16,8 +16,8 @@ use model::hosting::{
     NetworkPlace, Phase, Project, ProjectWorld, Release, Replica, Service,
 };
 use model::service::{
-    Check, Condition, ContainerSpec, Dependency, FORMAT, Health, NetworkSpec, Order, Placement, Port,
-    Protocol, Scale, ServiceSpec, Update,
+    Check, Condition, ContainerSpec, DEFAULT_NETWORK, Dependency, FORMAT, Health, Mount, MountSource,
+    NetworkSpec, Order, Placement, Port, Protocol, Scale, ServiceSpec, Shared, Update,
 };
 use scheduler::{Blocks, Change, HostView, HostWorld, Presence, desired_state, step};
 
@@ -48,7 +48,17 @@ pub(crate) fn spec(image: &str) -> Wish {
         update: Update { order: Order::StartFirst, deadline_ms: None },
         ports: Vec::new(),
         depends_on: Vec::new(),
+        shared: Shared { networks: vec![network(false)], volumes: Vec::new() },
     })
+}
+
+fn network(internal: bool) -> NetworkSpec {
+    NetworkSpec { name: DEFAULT_NETWORK.to_owned(), internal }
+}
+
+fn mount(volume: &str) -> Mount {
+    let source = MountSource::Volume { volume: volume.to_owned(), no_copy: false };
+    Mount { target: format!("/{volume}"), source, read_only: false }
 }
 
 #[derive(Debug, Clone)]
@@ -62,6 +72,18 @@ impl Wish {
 
     pub(crate) fn order(mut self, order: Order) -> Self {
         self.0.update.order = order;
+        self
+    }
+
+    /// Nothing outside of its network is reached from it.
+    pub(crate) fn internal(mut self) -> Self {
+        self.0.shared.networks = vec![network(true)];
+        self
+    }
+
+    /// It mounts a volume, and does not say what that is.
+    pub(crate) fn unknown_volume(mut self, name: &str) -> Self {
+        self.0.container.mounts.push(mount(name));
         self
     }
 
@@ -120,7 +142,7 @@ impl Sim {
             version: 1,
         };
         let project_id = ProjectId::generate(1, [1; 10]);
-        let network = NetworkSpec { name: "default".to_owned(), internal: false };
+        let network = network(false);
         let world = ProjectWorld {
             project: Project {
                 id: project_id.clone(),
@@ -153,6 +175,7 @@ impl Sim {
             items: Vec::new(),
             blocks: Blocks::new("10.208.0.0/20".parse().unwrap()),
             routes: scheduler::Routes::new(),
+            closed: scheduler::Closed::new(),
             drained: scheduler::Drained::new(),
         };
         Self {
@@ -409,6 +432,7 @@ impl Sim {
         }
         if self.answers {
             self.host.routes = scheduler::desired::routes_of(&self.desired());
+            self.host.closed = scheduler::desired::closed_of(&self.desired());
             let now = UnixMillis(self.now);
             let drains = self.world.replicas.iter().filter(|it| it.phase == Phase::Draining);
             self.host.drained = drains
@@ -515,6 +539,24 @@ impl Sim {
 
     pub(crate) fn images(&self, service: &str) -> Vec<String> {
         self.of(service).map(|it| self.world.releases[&it.release_id].spec.container.image.short()).collect()
+    }
+
+    /// The images of replicas in a phase.
+    pub(crate) fn images_in(&self, service: &str, phase: Phase) -> Vec<String> {
+        let image = |it: &Replica| self.world.releases[&it.release_id].spec.container.image.short();
+        self.of(service).filter(|it| it.phase == phase).map(image).collect()
+    }
+
+    pub(crate) fn is_deploying(&self) -> bool {
+        self.world.deployment.is_some()
+    }
+
+    /// From now on what runs says that it mounts a volume that has no place.
+    pub(crate) fn wants_volume(&mut self, service: &str, volume: &str) {
+        let id = self.world.service(service).unwrap().id.clone();
+        for release in self.world.releases.values_mut().filter(|it| it.service_id == id) {
+            release.spec.container.mounts.push(mount(volume));
+        }
     }
 
     pub(crate) fn phase(&self, id: &ReplicaId) -> Phase {

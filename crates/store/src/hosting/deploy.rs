@@ -145,8 +145,11 @@ fn begin(db: &mut Db<'_>, new: &NewDeployment, entry: &AuditEntry) -> Result<Dep
 
 fn put_project(db: &Db<'_>, new: &NewDeployment) -> Result<(), StoreError> {
     let found = super::projects::rows_of(db.conn, new.project.id.as_str())?;
-    let version = found.map_or(0, |rows| rows.project.version);
+    let version = found.as_ref().map_or(0, |rows| rows.project.version);
     new.expected.check(version, "project")?;
+    if let Some(world) = &found {
+        super::projects::keep_shared(db.conn, world)?;
+    }
     let project = &new.project;
     db.conn
         .prepare_cached(

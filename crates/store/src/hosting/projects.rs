@@ -7,7 +7,7 @@ use model::hosting::{
     Deployment, DeploymentId, DeploymentItem, DeploymentState, FileKind, ItemOutcome, NetworkPlace, Phase,
     Project, ProjectWorld, Release, Replica, Service, VolumePlace,
 };
-use model::service::ServiceSpec;
+use model::service::{NetworkSpec, ServiceSpec, Shared};
 use rusqlite::{Connection, Row};
 
 use super::json;
@@ -61,7 +61,18 @@ impl Store {
             let sql = format!(
                 "SELECT {RELEASE} FROM service_release WHERE service_id = ?1 ORDER BY number DESC LIMIT ?2"
             );
-            json::rows(&mut reader.conn.prepare_cached(&sql)?, (service.as_str(), limit), release)
+            let mut found =
+                json::rows(&mut reader.conn.prepare_cached(&sql)?, (service.as_str(), limit), release)?;
+            if found.iter().any(|it| it.spec.shared.is_unknown()) {
+                let sql = "SELECT project_id FROM service WHERE id = ?1";
+                let row = |row: &Row<'_>| Ok(row.get::<_, String>(0)?);
+                let project = json::first(&mut reader.conn.prepare_cached(sql)?, [service.as_str()], row)?;
+                let world = project.map(|id| rows_of(&reader.conn, &id)).transpose()?.flatten();
+                if let Some(ProjectWorld { project, networks, volumes, .. }) = world {
+                    found.iter_mut().for_each(|it| recall(it, &project, &networks, &volumes));
+                }
+            }
+            Ok(found)
         })
         .await
     }
@@ -174,11 +185,37 @@ pub(super) fn rows_of(conn: &Connection, key: &str) -> Result<Option<ProjectWorl
     let mut statement = conn.prepare_cached(&sql)?;
     let mut releases = BTreeMap::new();
     for id in wanted {
-        if let Some(release) = json::first(&mut statement, [id.as_str()], release)? {
+        if let Some(mut release) = json::first(&mut statement, [id.as_str()], release)? {
+            recall(&mut release, &project, &networks, &volumes);
             releases.insert(id.clone(), release);
         }
     }
     Ok(Some(ProjectWorld { project, services, releases, replicas, networks, volumes, deployment }))
+}
+
+/// A release of before they kept what their networks and volumes are: what its project says of those, or where they have a
+/// place. Of a network with two places the one that is closed counts.
+fn recall(release: &mut Release, project: &Project, networks: &[NetworkPlace], volumes: &[VolumePlace]) {
+    let ServiceSpec { shared, container, .. } = &mut release.spec;
+    if !shared.is_unknown() {
+        return;
+    }
+    let mut placed: Vec<NetworkSpec> = networks.iter().map(|it| it.spec.clone()).collect();
+    placed.sort_by_key(|it| !it.internal);
+    let networks: Vec<NetworkSpec> = project.networks.iter().cloned().chain(placed).collect();
+    let volumes = project.volumes.iter().chain(volumes.iter().map(|it| &it.spec)).cloned();
+    *shared = Shared::of(container, &networks, &volumes.collect::<Vec<_>>());
+}
+
+/// Writes down for the releases of a project that are spoken of what they did not keep, before the project says otherwise.
+pub(super) fn keep_shared(conn: &Connection, world: &ProjectWorld) -> Result<(), StoreError> {
+    let sql = "UPDATE service_release SET spec = ?2 WHERE id = ?1 AND json_extract(spec, '$.shared') IS NULL";
+    let mut update = conn.prepare_cached(sql)?;
+    for release in world.releases.values() {
+        let spec = release.spec.to_json().map_err(|_| StoreError::Corrupt("release"))?;
+        update.execute((release.id.as_str(), spec))?;
+    }
+    Ok(())
 }
 
 fn with_items(conn: &Connection, mut deployment: Deployment) -> Result<Deployment, StoreError> {

@@ -15,6 +15,7 @@ mod enrolment;
 mod hosts;
 mod labels;
 mod lists;
+mod releases;
 mod replacement;
 mod selectors;
 mod views;

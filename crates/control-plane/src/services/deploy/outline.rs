@@ -1,8 +1,9 @@
 //! What a deployment would do, worked out from what is wished and what is there.
 
 use host_proto::id::HostId;
-use model::hosting::{Phase, Project, ProjectWorld, Release, Replica, Service};
+use model::hosting::{Phase, Project, ProjectWorld, Release, Replica, Service, VolumePlace};
 use model::service::{Order, Spread};
+use scheduler::blocks::parted;
 use scheduler::{HostView, place, words};
 use store::StoreError;
 
@@ -183,6 +184,9 @@ impl Outline {
             used.extend(names.iter().cloned());
             planned.hosts = names.into_iter().collect();
             self.warnings.extend(planned.shared_volumes().filter(|_| grows));
+            if grows {
+                self.warnings.extend(kept_options(world, planned));
+            }
         }
         if used.len() > 1 {
             let names = used.into_iter().collect::<Vec<_>>().join(", ");
@@ -192,6 +196,20 @@ impl Outline {
         }
         at_home
     }
+}
+
+/// Volumes that are there with other options than are asked for: what has data is not made anew.
+fn kept_options(world: &ProjectWorld, planned: &Planned) -> Vec<String> {
+    let wanted = planned.release.iter().flat_map(|it| &it.spec.shared.volumes);
+    let other = wanted.filter(|wanted| {
+        let is_other = |it: &VolumePlace| it.spec.name == wanted.name && it.spec != **wanted && !it.doomed;
+        world.volumes.iter().any(is_other)
+    });
+    let words = other.map(|it| {
+        let (service, volume) = (&planned.service.name, &it.name);
+        format!("{service}: the volume {volume} is there and keeps the options that it has; one of another name gets these")
+    });
+    words.collect()
 }
 
 fn view_of<'a>(hosts: &'a [HostView], id: &HostId) -> Option<&'a HostView> {
@@ -250,15 +268,19 @@ fn planned_service(
     let service = known.map_or_else(|| new_service(&world.project.id, &wished.name, now), Ok)?;
     let used = files_of(&wished.spec, files);
     let mut release = new_release(&service.id, wished.spec.clone(), used, now)?;
-    if force {
-        release.container_hash = format!("{}-{}", release.container_hash, release.id);
-    }
+    let parted = parted(world, &service.id);
     let current = service.current.as_ref().and_then(|id| world.releases.get(id));
+    if force || parted.is_some() {
+        release.container_hash = format!("{}-{}", release.container_hash, release.id);
+    } else if let Some(current) = current.filter(|it| is_anew(&it.container_hash, &release.container_hash)) {
+        release.container_hash.clone_from(&current.container_hash);
+    }
     let before = current.map_or(0, |it| it.spec.scale.count());
-    let (change, changes) = match current {
+    let (change, mut changes) = match current {
         None => (Change::New, Vec::new()),
         Some(current) => compared(current, &release, force),
     };
+    changes.extend(parted.map(|name| format!("into the network {name}, which it stands apart from")));
     // A deployment that is on its way, or went back, may have left something else than the current release says.
     let under_way =
         world.deployment.as_ref().is_some_and(|it| it.items.iter().any(|item| item.service_id == service.id));
@@ -276,6 +298,11 @@ fn planned_service(
         hosts: Vec::new(),
         spread: None,
     })
+}
+
+/// Whether a hash is that of a release which says the same and was only made anew.
+fn is_anew(hash: &str, plain: &str) -> bool {
+    hash.strip_prefix(plain).is_some_and(|rest| rest.starts_with('-'))
 }
 
 /// What is another between two releases.

@@ -1,7 +1,7 @@
 //! Deployments that need no files: back to an older release, to another number of replicas, and away.
 
 use model::hosting::{Deployment, DeploymentState, Project, ProjectWorld, Release, Replica, Service};
-use model::service::{MAX_REPLICAS, Scale, ServiceSpec};
+use model::service::{MAX_REPLICAS, NetworkSpec, Scale, ServiceSpec};
 use store::{AuditEntry, Expected, ProjectWrite, StoreError};
 
 use super::outline::{compared, lacking};
@@ -45,8 +45,11 @@ impl Services {
             })
         })?;
         let (change, changes) = current.map_or((Change::New, Vec::new()), |it| compared(it, &target, false));
+        let disagrees = disagreement(&world, &service, &target);
         let planned = planned(&world, &service, Some(target), false, (change, changes));
-        self.outlined(world, vec![planned]).await
+        let mut outline = self.outlined(world, vec![planned]).await?;
+        outline.refusals.extend(disagrees);
+        Ok(outline)
     }
 
     /// What another number of replicas would do.
@@ -184,6 +187,28 @@ impl Services {
         }
         Ok(self.placed(outline, &world).await?)
     }
+}
+
+/// Why a release cannot stand beside those that the other services run: they say another thing of a network that they share,
+/// and either it would be open for whom it should be closed, or closed for whom it should be open.
+fn disagreement(world: &ProjectWorld, service: &Service, target: &Release) -> Option<String> {
+    let others = world.services.iter().filter(|it| it.id != service.id);
+    let others =
+        others.filter_map(|it| Some((it, it.current.as_ref().and_then(|id| world.releases.get(id))?)));
+    for (other, release) in others {
+        let shared = &release.spec.shared;
+        let differs =
+            |it: &&NetworkSpec| shared.network(&it.name).is_some_and(|theirs| theirs.internal != it.internal);
+        let Some(network) = target.spec.shared.networks.iter().find(differs) else { continue };
+        let (closed, open) = if network.internal { (service, other) } else { (other, service) };
+        let (name, number, network) = (&service.name, target.number, &network.name);
+        return Some(format!(
+            "{name}: with its release {number} the network {network} would be internal for {} and open for {}: deploy \
+             files that say which it is",
+            closed.name, open.name
+        ));
+    }
+    None
 }
 
 fn no_service(project: &str, service: &str) -> DeployError {

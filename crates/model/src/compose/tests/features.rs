@@ -24,6 +24,10 @@ fn a_service_with_an_image_alone_has_the_defaults() {
         update: Update { order: Order::StartFirst, deadline_ms: None },
         ports: Vec::new(),
         depends_on: Vec::new(),
+        shared: Shared {
+            networks: vec![NetworkSpec { name: "default".to_owned(), internal: false }],
+            volumes: Vec::new(),
+        },
     };
     let file = "compose.yaml".to_owned();
     assert_eq!(service, Service { name: "web".to_owned(), spec, file, line: 2 });

@@ -92,4 +92,5 @@ fn networks_are_lists_or_maps_with_aliases() {
     );
     let own = project(&["services:\n  a: {image: a}\nnetworks:\n  default: {internal: true}\n"]);
     assert_eq!(own.networks, [NetworkSpec { name: "default".to_owned(), internal: true }]);
+    assert_eq!(one(own.clone()).spec.shared.networks, own.networks);
 }
