@@ -281,6 +281,8 @@ pub struct PreviewAgent {
     pub reason: Option<String>,
     /// What it is given now.
     pub now: Option<RevisionRef>,
+    /// How it stands with that, as `AssignedAgent.state`; `null`: nothing was decided about it yet.
+    pub state: Option<String>,
 }
 
 /// A revision by name.

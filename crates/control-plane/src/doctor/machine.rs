@@ -10,12 +10,12 @@ const FEW: u64 = 4_096;
 
 pub(super) fn ports(subject: &Subject, server_runs: bool) -> [Finding; 2] {
     [
-        port("port of agents", "--opamp-listen", &subject.opamp_listen, server_runs),
-        port("port of the console", "--listen", &subject.listen, server_runs),
+        port(subject, "port of agents", "--opamp-listen", &subject.opamp_listen, server_runs),
+        port(subject, "port of the console", "--listen", &subject.listen, server_runs),
     ]
 }
 
-fn port(check: &'static str, flag: &str, text: &str, server_runs: bool) -> Finding {
+fn port(subject: &Subject, check: &'static str, flag: &str, text: &str, server_runs: bool) -> Finding {
     let address =
         text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
     let Ok(address) = address.parse::<SocketAddr>() else {
@@ -25,6 +25,14 @@ fn port(check: &'static str, flag: &str, text: &str, server_runs: bool) -> Findi
         Ok(_) => Finding::ok(check, format!("{address} is free")),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse && server_runs => {
             Finding::ok(check, format!("{address} is taken, and a server is running on the data directory"))
+        }
+        // By whom can be told only where the server keeps its data.
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && !subject.is_data_dir_named => {
+            Finding::warning(
+                check,
+                format!("{address} is taken: by the server, or by another program"),
+                "if a server of Muster runs here, say where its data is with --data-dir; else find it with ss -ltnp",
+            )
         }
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Finding::failed(
             check,

@@ -109,6 +109,7 @@ fn preview_agent(plan: &Plan, agent: store::PreviewAgent) -> PreviewAgent {
         }
         PreviewOutcome::Outranked(id) => ("outranked", Some(format!("assignment {id} has precedence"))),
     };
+    let state = agent.now.as_ref().map(|place| place.state.as_str().to_owned());
     let now = agent.now.and_then(|place| place.revision).and_then(|id| plan.revision(id));
     PreviewAgent {
         instance_uid: agent.uid.to_string(),
@@ -118,5 +119,6 @@ fn preview_agent(plan: &Plan, agent: store::PreviewAgent) -> PreviewAgent {
         outcome: outcome.to_owned(),
         reason,
         now: now.map(|known| RevisionRef { config: known.config.clone(), revision: known.number }),
+        state,
     }
 }

@@ -117,6 +117,11 @@ async fn a_bad_revision_touches_only_the_first_batch_and_an_older_one_repairs_it
     assert_eq!((&paused["progress"]["released"], &paused["progress"]["waiting"]), (&json!(2), &json!(8)));
     let touched = |agents: &[Obedient]| agents.iter().filter(|agent| agent.offers().len() == 2).count();
     assert_eq!(touched(&agents), 2);
+    // What was given to an agent is not what it runs: the preview says how it stands with that.
+    let asked = json!({ "config": "web", "selector": "", "revision": 1 });
+    let preview = operator.done("POST", "/assignments/preview", asked).await;
+    let failed = preview["agents"].as_array().unwrap().iter().filter(|one| one["state"] == "failed");
+    assert_eq!(failed.count(), 2, "{preview}");
 
     // Resumed, it goes one batch further and stops again.
     operator.done("POST", &format!("{path}/resume"), json!(null)).await;

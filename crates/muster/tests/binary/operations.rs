@@ -59,6 +59,10 @@ fn the_doctor_works_with_nothing_there_and_beside_a_running_server() {
     }
     let nothing_runs = ["--listen", &console, "--opamp-listen", &opamp];
     let (code, report) = doctor(&place, &nothing_runs);
+    // Without its data nobody can tell whether it is the server that has the ports.
+    assert_eq!((code, state(&report, "port of agents")), (Some(0), "warning"), "{report}");
+    std::fs::create_dir(place.path("other")).unwrap();
+    let (code, report) = doctor(&place, &[&["--data-dir", "other"][..], &nothing_runs[..]].concat());
     assert_eq!((code, state(&report, "port of agents")), (Some(1), "failed"), "{report}");
     server.stop();
     let (code, report) = doctor(&place, &[&args[..2], &FREE[..], &args[6..]].concat());
