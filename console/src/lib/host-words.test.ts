@@ -2,8 +2,13 @@
 import { expect, test } from 'vitest';
 import { host, joinToken } from '../testing/hosts';
 import { NOW } from '../testing/agents';
-import { addCommand, agentsSelector, cpuUse, diskUse, hostSentence, hostsSentence, isFound, marksOf, memoryUse, restWords, setCommand, steps, tokenFor, whyNotRemove } from './host-words';
+import { addCommand, agentsSelector, cpuUse, diskUse, hostSentence, hostsSentence, isFound, marksOf, memoryUse, restWords, setCommand, steps, tokenFor, whyNotRemove, worksHereOnly } from './host-words';
 import { bytes } from './text';
+
+test('a command that leads to loopback works on the server\'s own machine only', () => {
+  for (const place of ['127.0.0.1:5050', 'localhost:5050', '[::1]:5050']) expect(worksHereOnly(`curl -fsS http://${place}/api/agent/v1/install.sh`)).toBe(true);
+  for (const place of ['192.0.2.1:5050', 'localhost.example:5050', '[2001:db8::1]:5050']) expect(worksHereOnly(`curl -fsS https://${place}/x`)).toBe(false);
+});
 
 test('the sentence counts who is online and who needs somebody, apart', () => {
   const ill = host({ problems: ['its clock is 9 s ahead'] });

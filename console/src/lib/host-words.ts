@@ -114,6 +114,11 @@ export function addCommand(name: string, expires: string, inPlaceOf: string): st
   return `muster hosts add${whose}${expires === '1h' ? '' : ` --expires ${expires}`}`;
 }
 
+/** Whether the command that makes a machine a host leads it to a server that only the server's own machine can reach. */
+export function worksHereOnly(command: string): boolean {
+  return /\/\/(?:127\.|localhost[:/]|\[::1\])/.test(command);
+}
+
 /** The agents of a host: those that say that they are on its machine. */
 export function agentsSelector(host: Pick<Host, 'machine_id'>): string {
   return `host.id=${quoted(host.machine_id)}`;
