@@ -13,6 +13,14 @@ from world import check, equal, stays, wait_for
 
 WEB, PAGE = projects.WEB_PORT, projects.ADMIN_PORT
 CACHE = "/var/lib/5050/state.cache"
+NEW, LATER = 8085, 8086
+# Asks for others by their names.
+ASKER = """\
+  asker:
+    image: lab/busybox:1
+    command: [sleep, "100000"]
+    stop_grace_period: 0s
+"""
 
 
 def unready():
@@ -204,6 +212,50 @@ def test_state_7_state_13_a_restored_control_plane_removes_nothing(world):
     check(ground.starts("page"), "the page runs")
     poller.unbroken(least=100)
     ground.foreign.untouched()
+
+
+def test_state_7_what_a_restored_control_plane_does_not_know_is_served_and_keeps_its_volume(world):
+    ground = OneHost(world)
+    plane = ground.plane
+    plane.deployed("kept", projects.kept())
+    old = plane.backup("old")
+    plane.deployed("kept", projects.kept("v2"))
+    plane.deployed("new", projects.page(project="new", port=NEW, extra=ASKER))
+    found = lambda: ground.inside("new", "asker", "timeout", "3", "wget", "-q", "-O", "-", "http://web/", check_code=False)[1].strip()
+    pages = lambda: (ground.page(PAGE), ground.page(NEW))
+    wait_for("both pages, and the name", lambda: pages() == ("v2", "v1") and found() == "v1", 30)
+    started = {**ground.starts("kept"), **ground.starts("new")}
+    pollers = [ground.poll(PAGE), ground.poll(NEW)]
+
+    plane.stop()
+    plane.restore(old)
+    plane.until_host(ground.host.name, "online", 90)
+    stays("all runs on, and nothing else", lambda: {**ground.starts("kept"), **ground.starts("new")} == started and found() == "v1", 10)
+    told = lambda: [text for text in plane.host(ground.host.name)["problems"] if "volume `muster-kept-data-" in text and "--adopting=false" in text]
+    wait_for("the host to say why the old release waits", told, 30)
+    check(any("3 containers are unknown here" in text for text in plane.host(ground.host.name)["problems"]), "unknown containers")
+    # The address block of what it does not know is not given to something else.
+    plane.deployed("later", projects.page("v2", "later", LATER))
+    equal(ground.page(LATER), "v2", "a project that is new to both")
+    for poller in pollers:
+        poller.unbroken(least=100)
+    equal(set(pollers[0].texts()), {"v2"}, "the only release that wrote to the volume")
+
+    plane.stop()
+    ground.host.reboot()
+    wait_for("both pages after a reboot", lambda: pages() == ("v2", "v1") and found() == "v1", 90)
+    equal(set(ground.starts("kept")) | set(ground.starts("new")), set(started), "the same containers")
+    plane.start()
+    plane.until_host(ground.host.name, "online", 90)
+    stays("the newer release serves", lambda: pages() == ("v2", "v1") and len(ground.ours("kept", running=False)) == 1, 5)
+
+    plane.must("hosts", "set", ground.host.name, "--adopting=false", "--yes")
+    wait_for("what the control plane knows, and nothing else", lambda: pages() == ("v1", None) and not ground.ours("new", running=False), 60)
+    check(ground.one("kept", "web")["Config"]["Image"].endswith("lab/web:v1"), "the release of the back-up runs")
+    equal(len(ground.ours("kept", running=False)), 1, "containers of it")
+    equal(ground.page(LATER), "v2", "the project of the time in between")
+    wait_for("a host in sync", lambda: plane.host(ground.host.name)["in_sync"], 30)
+    ground.foreign.untouched(restarted=True)
 
 
 def test_h19_a_container_that_vanished_while_the_agent_was_down_is_made_again(world):

@@ -86,7 +86,7 @@ fn remembered(options: &Options) -> Result<Option<DesiredState>, IdentityError> 
     let (identity, joined) = Identity::read_joined(&options.identity)?;
     let cache = Cache::new(options.cache(), joined.host_id, identity.cache_key());
     let cached = recall(&cache, &HostLog::default());
-    Ok(cached.map(|cached| usable(&cached).0.as_ref().clone()))
+    Ok(cached.map(|cached| usable(&cached).whole().as_ref().clone()))
 }
 
 /// Memory is empty after a boot: the secrets are written again. Files on disk are looked at by the agent.

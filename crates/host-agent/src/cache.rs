@@ -40,6 +40,8 @@ pub struct Cached {
     pub state: DesiredState,
     /// It is one to adopt (R32).
     pub adopting: bool,
+    /// What runs beside it, while the host adopts.
+    pub unclaimed: Option<DesiredState>,
     /// How old it is, by the wall clock; zero when that went backwards.
     pub age: Duration,
 }
@@ -53,6 +55,22 @@ struct Header {
     generation: u64,
     adopting: bool,
     saved_at_s: u64,
+}
+
+/// What is encrypted. An agent that does not know of what runs beside the state leaves that alone.
+#[derive(Serialize)]
+struct Contents<'a> {
+    #[serde(flatten)]
+    state: &'a DesiredState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unclaimed: Option<&'a DesiredState>,
+}
+
+/// The second part of it.
+#[derive(Deserialize)]
+struct Beside {
+    #[serde(default)]
+    unclaimed: Option<DesiredState>,
 }
 
 /// Why a file was set aside.
@@ -106,7 +124,12 @@ impl Cache {
     ///
     /// # Errors
     /// When the disk does not take it; the one before is there then.
-    pub fn save(&self, state: &DesiredState, adopting: bool) -> Result<(), CacheError> {
+    pub fn save(
+        &self,
+        state: &DesiredState,
+        adopting: bool,
+        unclaimed: Option<&DesiredState>,
+    ) -> Result<(), CacheError> {
         let failed = |source| CacheError::Io { path: self.path.clone(), source };
         let header = Header {
             format: FORMAT,
@@ -120,7 +143,8 @@ impl Cache {
         let head = head(&header).map_err(failed)?;
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce).map_err(|error| failed(io::Error::other(error.to_string())))?;
-        let mut plain = serde_json::to_vec(state).map_err(|error| failed(error.into()))?;
+        let mut plain =
+            serde_json::to_vec(&Contents { state, unclaimed }).map_err(|error| failed(error.into()))?;
         let sealed = self.cipher().encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &head });
         plain.zeroize();
         let sealed = sealed.map_err(|_| failed(io::Error::other("it is too long to be encrypted")))?;
@@ -174,14 +198,15 @@ impl Cache {
             .cipher()
             .decrypt(&XNonce::from(nonce), Payload { msg: sealed, aad: head })
             .map_err(|_| Unusable::Damaged("it was cut short or changed"))?;
-        let state: Result<DesiredState, _> = serde_json::from_slice(&plain);
+        let read: Result<(DesiredState, Beside), _> = serde_json::from_slice(&plain)
+            .and_then(|state| Ok((state, serde_json::from_slice::<Beside>(&plain)?)));
         plain.zeroize();
-        let state = state.map_err(|_| Unusable::Damaged("what is in it is no desired state"))?;
+        let (state, beside) = read.map_err(|_| Unusable::Damaged("what is in it is no desired state"))?;
         if (&state.epoch, state.generation) != (&header.epoch, header.generation) {
             return Err(Unusable::Damaged("its head is that of another state"));
         }
         let age = Duration::from_secs(now_s().saturating_sub(header.saved_at_s));
-        Ok(Cached { state, adopting: header.adopting, age })
+        Ok(Cached { state, adopting: header.adopting, unclaimed: beside.unclaimed, age })
     }
 
     fn cipher(&self) -> XChaCha20Poly1305 {

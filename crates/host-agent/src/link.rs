@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use crate::cache::Cache;
 use crate::clock::{self, Clock};
 use crate::dial::Endpoint;
-use crate::handles::{Kept, LinkHandle, Snapshot, ToLink, ToWorker};
+use crate::handles::{Kept, LinkHandle, Snapshot, ToLink, ToWorker, Told};
 use crate::hostlog::{About, HostLog};
 use crate::identity::{Identity, Joined};
 use crate::options::Options;
@@ -36,6 +36,8 @@ pub(crate) struct Parts {
     pub(crate) endpoint: Endpoint,
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) cache: Cache,
+    /// What the cache held.
+    pub(crate) told: Option<Told>,
     pub(crate) clock: Clock,
     pub(crate) log: HostLog,
     pub(crate) status: StatusFile,
@@ -233,23 +235,26 @@ impl Link {
     /// was told last.
     async fn apply(&mut self, state: Box<host_proto::DesiredState>, adopt: bool) {
         let state: Arc<host_proto::DesiredState> = Arc::from(state);
+        let told = Told::then(self.parts.told.as_ref(), state.clone(), adopt);
         let secrets = [self.parts.joined.host_token.expose()];
-        self.parts.log.know(&state, &secrets);
-        let kept = self.keep(state.clone(), adopt);
+        self.parts.log.know(&told.whole(), &secrets);
+        let kept = self.keep(told.clone());
+        self.parts.told = Some(told.clone());
         tracing::info!(epoch = state.epoch, generation = state.generation, adopt, "a desired state came");
         self.parts.status.state(&state.epoch, state.generation);
-        self.tell_worker(ToWorker::Apply { state, adopt, kept }).await;
+        self.tell_worker(ToWorker::Apply { told, kept }).await;
     }
 
     /// Writes a state to the cache, after the one before.
-    fn keep(&mut self, state: Arc<host_proto::DesiredState>, adopt: bool) -> Kept {
+    fn keep(&mut self, told: Told) -> Kept {
         let (cache, log, before) = (self.parts.cache.clone(), self.parts.log.clone(), self.keeping.take());
         let (done, kept) = oneshot::channel();
         self.keeping = Some(tokio::spawn(async move {
             if let Some(before) = before {
                 let _ = before.await;
             }
-            let saved = tokio::task::spawn_blocking(move || cache.save(&state, adopt)).await;
+            let save = move || cache.save(&told.state, told.adopt, told.unclaimed.as_deref());
+            let saved = tokio::task::spawn_blocking(save).await;
             let saved =
                 saved.map_err(|error| error.to_string()).and_then(|saved| saved.map_err(|e| chain(&e)));
             if let Err(error) = saved {

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use host_proto::Mark;
 use host_proto::agent::{Position, Session, Settings};
-use host_proto::desired::DesiredState;
 use host_proto::message::{HostLogLevel, HostLogSource};
 use nix::fcntl::{Flock, FlockArg};
 use reconcile::firewall::Subnet;
@@ -19,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 use crate::cache::{Cache, CacheError, Cached};
 use crate::clock::{Clock, wall};
 use crate::dial::Endpoint;
-use crate::handles::{LinkHandle, Snapshot, ToLink};
+use crate::handles::{LinkHandle, Snapshot, ToLink, Told};
 use crate::hostlog::{About, HostLog};
 use crate::identity::{Identity, IdentityError, Joined};
 use crate::images::Images;
@@ -152,6 +151,7 @@ impl Start {
             endpoint: self.endpoint,
             tls: self.tls,
             cache: self.cache,
+            told: self.cached.as_ref().map(told),
             clock,
             log: self.log,
             status: status.clone(),
@@ -205,7 +205,7 @@ pub(crate) fn recall(cache: &Cache, log: &HostLog) -> Option<Cached> {
     match cache.load() {
         Ok(cached) => {
             if let Some(cached) = &cached {
-                log.know(&cached.state, &[]);
+                log.know(&told(cached).whole(), &[]);
             }
             cached
         }
@@ -223,16 +223,28 @@ pub(crate) fn recall(cache: &Cache, log: &HostLog) -> Option<Cached> {
 }
 
 /// The part of a kept state that may be worked towards.
-pub(crate) fn usable(cached: &Cached) -> (Arc<DesiredState>, bool) {
-    let mut state = cached.state.clone();
+pub(crate) fn usable(cached: &Cached) -> Told {
+    let mut known = told(cached);
     if cached.age > OLD {
         tracing::warn!(
             "the copy of the desired state is older than 30 days: only networks are taken from it"
         );
-        state.replicas.clear();
-        state.certificates.clear();
+        for state in std::iter::once(&mut known.state).chain(&mut known.unclaimed) {
+            let state = Arc::make_mut(state);
+            state.replicas.clear();
+            state.certificates.clear();
+        }
     }
-    (Arc::new(state), cached.adopting)
+    known
+}
+
+/// What was kept, as it came.
+pub(crate) fn told(cached: &Cached) -> Told {
+    Told {
+        state: Arc::new(cached.state.clone()),
+        adopt: cached.adopting,
+        unclaimed: cached.unclaimed.clone().map(Arc::new),
+    }
 }
 
 fn settings(joined: &Joined, cached: Option<&Cached>) -> Settings {

@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 
 use crate::clock::Clock;
-use crate::handles::{Kept, LinkHandle, Snapshot, ToLink, ToWorker};
+use crate::handles::{Kept, LinkHandle, Snapshot, ToLink, ToWorker, Told};
 use crate::hostlog::{About, HostLog};
 use crate::images::Images;
 use crate::net::Net;
@@ -49,15 +49,27 @@ pub(crate) struct Parts {
     pub(crate) link: LinkHandle,
     pub(crate) seen: watch::Sender<Snapshot>,
     /// What the cache held.
-    pub(crate) cached: Option<(Arc<DesiredState>, bool)>,
+    pub(crate) cached: Option<Told>,
     pub(crate) seed: u64,
 }
 
 /// What the host should run, and what may be done for it.
 struct Wanted {
+    told: Told,
+    /// What it works towards: what it was told, and what runs beside that while it adopts.
     state: Arc<DesiredState>,
-    adopt: bool,
+    /// Whom of that the server does not name.
+    unclaimed: BTreeSet<ReplicaId>,
     fresh: bool,
+}
+
+impl Wanted {
+    fn new(told: Told, fresh: bool) -> Self {
+        let state = told.whole();
+        let unclaimed = told.unclaimed.iter().flat_map(|it| &it.replicas);
+        let unclaimed = unclaimed.map(|spec| spec.replica_id.clone()).collect();
+        Self { told, state, unclaimed, fresh }
+    }
 }
 
 /// The owner.
@@ -140,7 +152,7 @@ impl Done {
 
 impl Worker {
     pub(crate) fn new(parts: Parts) -> Self {
-        let wanted = parts.cached.clone().map(|(state, adopt)| Wanted { state, adopt, fresh: false });
+        let wanted = parts.cached.clone().map(|told| Wanted::new(told, false));
         parts.seen.send_modify(|snapshot| snapshot.from_cache = wanted.is_some());
         let seed = parts.seed;
         Self {
@@ -208,7 +220,7 @@ impl Worker {
 
     fn told(&mut self, message: ToWorker) {
         match message {
-            ToWorker::Apply { state, adopt, kept } => self.wants(Wanted { state, adopt, fresh: true }, kept),
+            ToWorker::Apply { told, kept } => self.wants(Wanted::new(told, true), kept),
             ToWorker::Online(intervals) => self.went_online(intervals),
             ToWorker::Offline => {
                 self.online = false;

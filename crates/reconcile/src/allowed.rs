@@ -3,11 +3,14 @@
 //! (R33). A state of a new epoch that does not say how much it removes removes nothing, whether `adopt` is set or not
 //! (R32): its budget is zero then.
 
+use std::collections::BTreeSet;
+
 use host_proto::DesiredState;
 use host_proto::desired::Removals;
+use host_proto::id::ReplicaId;
 
 /// What may be taken away in a pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
     /// Whether the state came over the connection that is open now. False at a boot, while disconnected, and between a
     /// new connection and its first state.
@@ -16,12 +19,15 @@ pub struct Allowed {
     pub adopt: bool,
     /// So much may be removed at most, of what the state does not list.
     pub removals: Removals,
+    /// Replicas of the state that the control plane does not name: they run on, and nothing else may be put at risk by what
+    /// it names (see [`crate::adoption`]).
+    pub unclaimed: BTreeSet<ReplicaId>,
 }
 
 impl Allowed {
     /// What a state allows.
     pub const fn of(state: &DesiredState, fresh: bool) -> Self {
-        Self { fresh, adopt: state.adopt, removals: state.removals }
+        Self { fresh, adopt: state.adopt, removals: state.removals, unclaimed: BTreeSet::new() }
     }
 }
 

@@ -44,6 +44,19 @@ pub(crate) fn reconcile(planner: &mut Planner<'_>) {
     for spec in &planner.desired.replicas {
         replica(planner, spec, &grouped);
     }
+    told(planner, &grouped);
+}
+
+/// What nobody claims is told of as long as it is there, whatever else is done about it.
+fn told(planner: &mut Planner<'_>, grouped: &Grouped<'_>) {
+    for id in &planner.allowed.unclaimed {
+        let item = Item::Replica(id.clone());
+        if let Some(container) = grouped.main.get(id)
+            && !planner.plan.mentions(&item)
+        {
+            planner.hold(item, container.title.clone(), Why::Adopt);
+        }
+    }
 }
 
 /// The engine did not answer: nothing begins, and it is said of each replica.
@@ -127,13 +140,18 @@ fn attach(planner: &mut Planner<'_>, spec: &ReplicaSpec, container: &Container) 
 
 /// Starts a container that does not run. Allowed without a fresh state too (R28), never for a fenced replica (R85).
 fn start(planner: &mut Planner<'_>, spec: &ReplicaSpec, container: &Container, grouped: &Grouped<'_>) {
-    // An engine that was killed while it started one may refuse to start it for ever; another one starts.
-    if planner.allowed.fresh && planner.memory.failures(&Item::Replica(spec.replica_id.clone())) >= HOPELESS {
+    // An engine that was killed while it started one may refuse to start it for ever; another one starts. Nothing is made
+    // of what nobody claims.
+    let may_go = planner.allowed.fresh && !planner.allowed.unclaimed.contains(&spec.replica_id);
+    if may_go && planner.memory.failures(&Item::Replica(spec.replica_id.clone())) >= HOPELESS {
         return make::create(planner, spec, grouped, Some(container));
     }
     let first = container.state == ContainerState::Created;
     let begin = make::may_start(planner, spec, grouped, first)
-        .and_then(|()| if first { make::turns(planner, spec, grouped) } else { Ok(Vec::new()) })
+        .and_then(|()| match first {
+            true => make::turns(planner, spec, grouped),
+            false => make::volumes_are_free(planner, spec, grouped),
+        })
         .and_then(|turns| Ok((turns, attachments(planner, spec, container)?)));
     match begin {
         Err(why) => planner.hold(Item::Replica(spec.replica_id.clone()), title(spec), why),

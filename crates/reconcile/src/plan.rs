@@ -65,6 +65,15 @@ pub enum Why {
     Budget,
     /// It may not start here (R85).
     Fenced,
+    /// A container that the control plane does not name has what it needs.
+    InUse {
+        /// What: a volume, an address.
+        what: String,
+        /// The engine's name for that container.
+        by: String,
+        /// It goes once the host no longer adopts.
+        adopting: bool,
+    },
     /// It waits for these to be ready, or to be gone.
     Waits(Vec<String>),
     /// Something that it needs is not there: what, and what is wrong with that.

@@ -27,7 +27,7 @@ fn state() -> DesiredState {
 fn world() -> (tempfile::TempDir, Cache) {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path().join("state.cache"), host("1"), [7; 32]);
-    cache.save(&state(), true).unwrap();
+    cache.save(&state(), true, None).unwrap();
     (folder, cache)
 }
 
@@ -41,11 +41,23 @@ fn state_3_the_state_is_kept_encrypted_and_reads_back() {
     for secret in ["aHVudGVyMg==", "fil_1"] {
         assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret} shows");
     }
-    cache.save(&DesiredState::empty("epoch-1", 8), false).unwrap();
+    cache.save(&DesiredState::empty("epoch-1", 8), false, None).unwrap();
     assert_eq!(cache.load().unwrap().unwrap().state.generation, 8);
     cache.remove().unwrap();
     assert_eq!(cache.load().unwrap(), None);
     cache.remove().unwrap();
+}
+
+#[test]
+fn state_7_what_runs_beside_a_state_that_is_adopted_is_kept_with_it() {
+    let (_folder, cache) = world();
+    let before = DesiredState { generation: 9, ..state() };
+    let now = DesiredState::empty("epoch-2", 1);
+    cache.save(&now, true, Some(&before)).unwrap();
+    let cached = cache.load().unwrap().unwrap();
+    assert_eq!((cached.state, cached.unclaimed), (now.clone(), Some(before)));
+    cache.save(&now, false, None).unwrap();
+    assert_eq!(cache.load().unwrap().unwrap().unclaimed, None);
 }
 
 /// Loads it with a fault, and expects it to be set aside.
@@ -77,7 +89,7 @@ fn state_12_the_cache_of_another_host_or_key_or_of_a_later_version_is_set_aside(
     let (folder, cache) = world();
     let other = Cache::new(&cache.path, host("2"), [7; 32]);
     assert_eq!(set_aside(&other), Unusable::Foreign("hst_1".to_owned()));
-    cache.save(&state(), true).unwrap();
+    cache.save(&state(), true, None).unwrap();
     let other = Cache::new(&cache.path, host("1"), [8; 32]);
     assert_eq!(set_aside(&other), Unusable::OtherKey);
     let header = r#"{"format":9,"host_id":"hst_1","key_id":"","epoch":"","generation":0,"adopting":false,"saved_at_s":0}"#;

@@ -9,8 +9,10 @@ use host_drivers::docker::Look;
 use host_drivers::health::targets;
 use host_proto::desired::{DesiredState, Section};
 use host_proto::id::ReplicaId;
+use host_proto::limits::TAKEN_BLOCKS;
 use host_proto::message::ToServer;
 use host_proto::report::{ItemResult, ReplicaReport, ReplicaState};
+use reconcile::adoption::{take_blocks, with_unclaimed};
 use reconcile::images::pull_name;
 use reconcile::report::{Sight, reports};
 use reconcile::{Actual, Allowed, Item, Phase, Plan, Run, Seen, Step, has_room, plan};
@@ -49,6 +51,7 @@ impl Worker {
             self.parts.net.firewall(state.as_deref()),
         );
         self.take_in(&actual, look);
+        let state = self.adopt(&mut actual).or(state);
         let now = self.parts.clock.now();
         self.crashes.observe(now, &actual);
         self.ask_replicas(state.as_deref(), &actual).await;
@@ -97,6 +100,23 @@ impl Worker {
         }
     }
 
+    /// What nobody claims is served as long as it is there. The firewall follows in the next pass: it was open for more.
+    fn adopt(&mut self, actual: &mut Actual) -> Option<Arc<DesiredState>> {
+        let (ended, memory) = (&self.ended, &self.memory);
+        let wanted = self.wanted.as_mut()?;
+        let unclaimed = wanted.told.unclaimed.as_ref()?;
+        let moving = |id: &ReplicaId| ended.contains(id) || memory.is_busy(&Item::Replica(id.clone()));
+        let seen = actual.containers.known()?;
+        let adopted = with_unclaimed(&wanted.told.state, unclaimed, Some(seen), moving);
+        take_blocks(&adopted, &wanted.told.state, actual, TAKEN_BLOCKS);
+        wanted.unclaimed = adopted.unclaimed;
+        if *wanted.state != adopted.state {
+            wanted.state = Arc::new(adopted.state);
+            self.due = true;
+        }
+        Some(wanted.state.clone())
+    }
+
     /// Those replicas whose check is the host's are asked by a task of its own.
     async fn ask_replicas(&mut self, state: Option<&DesiredState>, actual: &Actual) {
         let Some(state) = state.filter(|_| actual.containers.known().is_some()) else { return };
@@ -124,8 +144,9 @@ impl Worker {
         let Some(wanted) = &self.wanted else { return Plan::default() };
         let allowed = Allowed {
             fresh: wanted.fresh,
-            adopt: wanted.adopt || wanted.state.adopt,
+            adopt: wanted.told.adopt || wanted.state.adopt,
             removals: wanted.state.removals,
+            unclaimed: wanted.unclaimed.clone(),
         };
         plan(&wanted.state, actual, &allowed, &self.memory, self.parts.clock.now())
     }

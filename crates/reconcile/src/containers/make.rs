@@ -1,12 +1,13 @@
 //! A replica without the right container: what must be there before one is made, and what must be gone.
 
-use host_proto::desired::{DesiredRun, Kind, MountSource, Pull, ReplicaSpec, VolumeState};
+use host_proto::desired::{DesiredRun, Kind, Mount, MountSource, Pull, ReplicaSpec, VolumeState};
 use host_proto::id::NetworkId;
 
 use super::removal::ladder;
 use super::{Grouped, leaving, title};
 use crate::action::Action;
 use crate::actual::{Container, ContainerState};
+use crate::adoption::excludes;
 use crate::images::pull_name;
 use crate::item::{Item, Phase};
 use crate::plan::{Planner, Step, Why};
@@ -96,8 +97,8 @@ pub(super) fn may_start(
     if unready.is_empty() { Ok(()) } else { Err(Why::Waits(unready)) }
 }
 
-/// Containers that must give something back first: the turn of a singleton, or an address. One that is made and not
-/// started takes nobody's turn.
+/// Containers that must give something back first: the turn of a singleton, an address, or a volume. One that is made and
+/// not started takes nobody's turn.
 pub(super) fn turns(
     planner: &Planner<'_>,
     spec: &ReplicaSpec,
@@ -107,16 +108,80 @@ pub(super) fn turns(
     let once = spec.kind == Kind::Singleton && spec.desired == DesiredRun::Running;
     let mut waits = Vec::new();
     for other in grouped.main.values().filter(|other| other.replica_id != spec.replica_id) {
-        let twin = once && other.service_id == spec.service_id && other.is_active();
+        let unclaimed = planner.allowed.unclaimed.contains(&other.replica_id);
+        let twin = once && other.service_id == spec.service_id && (other.is_active() || unclaimed);
         let address =
-            spec.networks.iter().any(|wanted| other.networks.values().any(|ip| *ip == Some(wanted.ip)));
-        if leaving.contains(&other.id) && (twin || address) {
+            spec.networks.iter().find(|wanted| other.networks.values().any(|ip| *ip == Some(wanted.ip)));
+        let volume = in_the_way(planner, spec, other);
+        if leaving.contains(&other.id) && (twin || address.is_some() || volume.is_some()) {
             waits.push(Item::Replica(other.replica_id.clone()));
+        } else if let Some(why) = volume {
+            return Err(why);
         } else if twin {
             return Err(Why::Waits(vec![format!("{} to be gone, since it runs once only", other.name)]));
+        } else if let (Some(address), true) = (address, unclaimed) {
+            return Err(in_use(planner, format!("address {}", address.ip), other));
         }
     }
     Ok(waits)
+}
+
+/// The same for one that ran before: only the volume counts.
+pub(super) fn volumes_are_free(
+    planner: &Planner<'_>,
+    spec: &ReplicaSpec,
+    grouped: &Grouped<'_>,
+) -> Result<Vec<Item>, Why> {
+    let leaving = leaving(planner);
+    let mut waits = Vec::new();
+    for other in grouped.main.values().filter(|other| other.replica_id != spec.replica_id) {
+        match in_the_way(planner, spec, other) {
+            None => {}
+            Some(_) if leaving.contains(&other.id) => waits.push(Item::Replica(other.replica_id.clone())),
+            Some(why) => return Err(why),
+        }
+    }
+    Ok(waits)
+}
+
+/// Why a replica may not run beside a container that has a volume which it writes to. How those that the control plane names
+/// take turns is its own business; of what it does not name it knows nothing, so it cannot have meant both to run.
+fn in_the_way(planner: &Planner<'_>, spec: &ReplicaSpec, other: &Container) -> Option<Why> {
+    let listed = planner.desired.replicas.iter().find(|it| it.replica_id == other.replica_id);
+    let unclaimed = |id| planner.allowed.unclaimed.contains(id);
+    let stranger = listed.is_none() || unclaimed(&other.replica_id);
+    let may_run = other.is_active() || unclaimed(&other.replica_id);
+    if spec.desired != DesiredRun::Running
+        || spec.service_id != other.service_id
+        || stranger == unclaimed(&spec.replica_id)
+        || !may_run
+        || listed.is_some_and(|listed| !excludes(spec, listed))
+    {
+        return None;
+    }
+    if !stranger {
+        return Some(Why::Waits(vec![format!(
+            "{} to be gone, since it writes to the same place",
+            other.name
+        )]));
+    }
+    let name = |mount: &Mount| match &mount.source {
+        MountSource::Volume { volume_id } => planner.desired.volume(volume_id).map(|it| it.name.as_str()),
+        _ => None,
+    };
+    let written = spec.mounts.iter().filter(|mount| !mount.read_only).filter_map(name);
+    let held = written.into_iter().find(|name| other.volumes.contains(*name));
+    match (held, listed) {
+        (Some(name), _) => Some(in_use(planner, format!("volume `{name}`"), other)),
+        (None, Some(_)) if spec.kind != Kind::Singleton => {
+            Some(in_use(planner, "what it writes to".to_owned(), other))
+        }
+        (None, _) => None,
+    }
+}
+
+fn in_use(planner: &Planner<'_>, what: String, by: &Container) -> Why {
+    Why::InUse { what, by: by.name.clone(), adopting: planner.allowed.adopt }
 }
 
 /// Networks, volumes and files that a container stands on.

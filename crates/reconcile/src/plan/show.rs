@@ -63,6 +63,16 @@ impl fmt::Display for Why {
             Self::Adopt => f.write_str("not removed, since the state only adopts"),
             Self::Budget => f.write_str("not removed, since the state announced fewer removals"),
             Self::Fenced => f.write_str("may not start on this host"),
+            Self::InUse { what, by, adopting } => {
+                write!(f, "{what} is in use by {by}, which this server does not know")?;
+                match adopting {
+                    true => f.write_str(
+                        ": `muster hosts set HOST --adopting=false` lets this host remove it, and whatever else this server \
+                         does not know",
+                    ),
+                    false => f.write_str(": it has to be gone first"),
+                }
+            }
             Self::Waits(names) => write!(f, "waits for {}", names.join(", ")),
             Self::Needs { title, reason } => write!(f, "needs {title}: {reason}"),
             Self::Retry { failures: 1, in_ms, error } => {

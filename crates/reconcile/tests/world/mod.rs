@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use host_proto::desired::{DesiredRun, File, Network, ReplicaSpec, Volume};
+use host_proto::id::ReplicaId;
 use host_proto::report::HealthState;
 use host_proto::{DesiredState, Moment, Secret};
 use reconcile::{
@@ -21,6 +22,8 @@ pub(crate) struct World {
     pub(crate) actual: Actual,
     pub(crate) memory: Memory,
     pub(crate) fresh: bool,
+    /// Whom of it the control plane does not name.
+    pub(crate) unclaimed: BTreeSet<ReplicaId>,
     pub(crate) now: Moment,
     /// Every action that was done, in order.
     pub(crate) done: Vec<Action>,
@@ -34,6 +37,7 @@ impl World {
             actual: Actual::empty(),
             memory: Memory::new(1),
             fresh: true,
+            unclaimed: BTreeSet::new(),
             now: Moment(1_000_000),
             done: Vec::new(),
             next_id: 0,
@@ -48,7 +52,8 @@ impl World {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        let allowed = Allowed::of(&self.desired, self.fresh);
+        let unclaimed = self.unclaimed.clone();
+        let allowed = Allowed { unclaimed, ..Allowed::of(&self.desired, self.fresh) };
         plan(&self.desired, &self.actual, &allowed, &self.memory, self.now)
     }
 
