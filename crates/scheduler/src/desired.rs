@@ -12,7 +12,9 @@ use host_proto::desired::{
 };
 use host_proto::id::{FileId, NetworkId, ReplicaId};
 use host_proto::secret::Secret;
-use model::hosting::{Host, HostMode, NetworkPlace, Phase, ProjectWorld, VolumePlace};
+use model::hosting::{
+    Host, HostMode, NetworkPlace, Phase, ProjectWorld, Release, Replica, Service, VolumePlace,
+};
 
 pub use routes::{route_of, routes_of};
 
@@ -142,6 +144,18 @@ fn network(project: &ProjectWorld, place: &NetworkPlace) -> Network {
         trusted_interface: None,
         internal_dns: true,
     }
+}
+
+/// How many bytes a replica takes in a state.
+pub(crate) fn bytes_of(
+    project: &ProjectWorld,
+    service: &Service,
+    release: &Release,
+    replica: &Replica,
+    host: &Host,
+) -> usize {
+    let built = replicas::replica(project, service, release, replica, host);
+    serde_json::to_vec(&built.spec).map_or(0, |text| text.len())
 }
 
 /// The networks of a state from which nothing outside is reached.

@@ -11,6 +11,7 @@ pub mod desired;
 pub mod hash;
 pub mod judge;
 pub mod place;
+pub mod size;
 pub mod spread;
 pub mod step;
 pub mod words;

@@ -4,6 +4,7 @@
 mod outline;
 mod plan;
 mod rollback;
+mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -20,6 +20,7 @@ mod hosts;
 mod idempotency;
 mod inventory;
 mod labels;
+mod large;
 mod limits;
 mod login;
 mod lost_hosts;

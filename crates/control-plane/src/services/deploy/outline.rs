@@ -1,13 +1,18 @@
 //! What a deployment would do, worked out from what is wished and what is there.
 
-use host_proto::id::HostId;
+use std::collections::BTreeMap;
+
+use host_proto::id::{FileId, HostId};
 use model::hosting::{Phase, Project, ProjectWorld, Release, Replica, Service, VolumePlace};
 use model::service::{Order, Spread};
 use scheduler::blocks::parted;
 use scheduler::{HostView, place, words};
 use store::StoreError;
 
-use super::{DeployError, Files, Services, Wish, files_of, in_order, new_project, new_release, new_service};
+use super::size::{self, Growths};
+use super::{
+    DeployError, Files, Given, Services, Wish, files_of, in_order, new_project, new_release, new_service,
+};
 use crate::clock;
 use crate::services::views::{Wanted, has_ports};
 
@@ -22,6 +27,24 @@ pub(crate) struct Outline {
     pub(crate) warnings: Vec<String>,
     /// Why it would not come to its end.
     pub(crate) refusals: Vec<String>,
+    /// The sizes of files that came along.
+    pub(super) sizes: BTreeMap<FileId, usize>,
+    /// What it adds to the states of hosts.
+    pub(super) growths: Growths,
+}
+
+impl Outline {
+    /// Nobody has looked at yet where its services would run.
+    pub(super) fn new(project: Project, planned: Vec<Planned>) -> Self {
+        Self {
+            project,
+            planned,
+            warnings: Vec::new(),
+            refusals: Vec::new(),
+            sizes: BTreeMap::new(),
+            growths: Growths::new(),
+        }
+    }
 }
 
 /// What a deployment would do to a service.
@@ -123,7 +146,9 @@ impl Services {
                 planned.push(going(&world, service));
             }
         }
-        let mut outline = Outline { project, planned, warnings: Vec::new(), refusals: Vec::new() };
+        let mut outline = Outline::new(project, planned);
+        let size = |it: &Given| Some((files.get(&(it.kind, it.name.clone()))?.clone(), it.bytes.len()));
+        outline.sizes = wish.contents.iter().filter_map(size).collect();
         outline.warnings.extend(wish.compose.warnings.iter().map(ToString::to_string));
         Ok(self.placed(outline, &world).await?)
     }
@@ -136,11 +161,11 @@ impl Services {
         let home = Wanted::at_home(world, ports);
         let mut placed = outline.clone();
         if placed.place(world, &self.host_views(&home).await?) {
-            return Ok(placed);
+            return self.weighed(placed).await;
         }
         let mut placed = outline;
         placed.place(world, &self.host_views(&home.everywhere()).await?);
-        Ok(placed)
+        self.weighed(placed).await
     }
 }
 
@@ -174,6 +199,9 @@ impl Outline {
                     chosen.truncate(comes);
                 }
                 let chosen: Vec<&HostView> = chosen.iter().filter_map(|id| view_of(hosts, id)).collect();
+                let all = chosen.iter().copied().cycle();
+                let all: Vec<&HostView> = all.take(if chosen.is_empty() { 0 } else { comes }).collect();
+                size::add(&mut self.growths, world, planned, release, &all, &self.sizes);
                 if planned.change == Change::Changed && over.is_some() {
                     // All that run are replaced.
                     names.clear();

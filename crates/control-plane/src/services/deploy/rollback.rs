@@ -109,7 +109,7 @@ impl Services {
             return self.outlined(world, planned).await;
         }
         // A deployment that is under way gives way: whatever holds it up, a project can be removed.
-        Ok(Outline { project: world.project, planned, warnings: Vec::new(), refusals: Vec::new() })
+        Ok(Outline::new(world.project, planned))
     }
 
     /// Begins to remove all of a project; `None` when nothing has to stop. What the controller writes meanwhile about a
@@ -173,7 +173,7 @@ impl Services {
 
     async fn outlined(&self, world: ProjectWorld, planned: Vec<Planned>) -> Result<Outline, DeployError> {
         let project: Project = world.project.clone();
-        let mut outline = Outline { project, planned, warnings: Vec::new(), refusals: Vec::new() };
+        let mut outline = Outline::new(project, planned);
         if let Some(deployment) = &world.deployment {
             let (number, state) = (deployment.id.0, deployment.state.as_str());
             let abort = match deployment.state {
