@@ -34,7 +34,6 @@ async function hostStory(page, server) {
 
   await page.getByRole('heading', { level: 1, name }).waitFor();
   await page.getByText('no replica is meant to run there').waitFor();
-  await page.getByText('no container engine answers there').waitFor();
   await page.getByText('Debian GNU/Linux 13 (trixie)').waitFor();
   await page.getByText('32.0 GiB of 64.0 GiB free').waitFor();
   await page.getByText('This host has said nothing.').waitFor();

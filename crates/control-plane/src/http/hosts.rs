@@ -394,7 +394,8 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica]) -> Vec<String> {
                 .push("it joined and has not connected since: does its agent run? See its log".to_owned());
         }
     }
-    if engine(host, look).is_none() {
+    let has_connected = look.connected_at.is_some() || host.last_seen.is_some();
+    if has_connected && engine(host, look).is_none() {
         problems.push("no container engine answers there: start it, or install Docker".to_owned());
     }
     if host.adopting {
@@ -428,7 +429,7 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica]) -> Vec<String> {
     for disk in full.filter(little) {
         #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
         let gibibytes = disk.free_bytes as f64 / f64::from(1 << 30);
-        problems.push(format!("only {gibibytes:.1} GiB of {} are free", disk.mount));
+        problems.push(format!("only {gibibytes:.1} GiB of {} is free", disk.mount));
     }
     let ill = replicas.iter().filter(|it| it.phase == Phase::Serving && !it.is_ready()).count();
     match ill {

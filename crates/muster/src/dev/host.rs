@@ -58,7 +58,8 @@ pub(super) async fn run(
     let passing = tokio::spawn(door.serve(server));
     if Identity::read_joined(&options.identity).is_err() {
         let client = client.ok_or_else(|| anyhow::anyhow!("the command line is not logged in here"))?;
-        let made = client.create_join_token(&NewJoinToken::default()).await?;
+        let for_host = left_before(&client, &options).await?;
+        let made = client.create_join_token(&NewJoinToken { for_host, ..NewJoinToken::default() }).await?;
         let wish = JoinOptions {
             agent: options.clone(),
             server: format!("https://{address}"),
@@ -84,6 +85,13 @@ pub(super) async fn run(
         let _ = output::line(&farewell(&options));
     }
     Ok(())
+}
+
+/// The host that this machine was here before `muster agent leave`: it takes its own place again.
+async fn left_before(client: &Client, options: &Options) -> anyhow::Result<Option<String>> {
+    let machine_id = options.read_machine_id()?;
+    let before = client.hosts().await?.items.into_iter().find(|host| host.machine_id == machine_id);
+    Ok(before.map(|host| host.name))
 }
 
 /// What is said at the end when containers go on.
