@@ -28,6 +28,9 @@ test('the sentence of a host says since when, what works and how much is wrong',
   expect(hostSentence(host({ state: 'offline', replicas: 1, ready: 1 }), NOW)).toBe('Offline for 1 h; 1 of 1 replica ready; nothing is wrong there.');
   expect(hostSentence(host({ state: 'offline', replicas: 2, ready: 0, problems: ['a'] }), NOW)).toBe('Offline for 1 h; 2 replicas stranded; 1 thing is wrong.');
   expect(hostSentence(host({ state: 'joining', since: null, replicas: 0, ready: 0 }), NOW)).toBe('It has joined and has not connected yet; no replica is meant to run there; nothing is wrong there.');
+  // It lags for a reason that is told: that is one thing more, on the page and in its sentence.
+  expect(hostSentence(host({ in_sync: false, problems: ['a'] }), NOW)).toBe('Online for 1 h; 2 of 2 replicas ready; 2 things are wrong.');
+  expect(hostSentence(host({ in_sync: false }), NOW)).toBe('Online for 1 h; 2 of 2 replicas ready; nothing is wrong there.');
   expect(marksOf(host({ mode: 'cordoned', adopting: true }))).toEqual(['online', 'cordoned', 'adopting']);
 });
 

@@ -17,13 +17,20 @@ export function hostsSentence(hosts: Host[]): string {
   return online === hosts.length ? `All ${count(online, 'host')} are online; ${needs}.` : `${number(online)} of ${count(hosts.length, 'host')} ${online === 1 ? 'is' : 'are'} online${more}; ${needs}.`;
 }
 
+/** What is wrong with a host. That it has not applied what it was told is, when it has a reason for it. */
+export function problemsOf(host: Host): string[] {
+  const lags = host.problems.length > 0 && host.state === 'online' && !host.in_sync;
+  return lags ? [...host.problems, 'it has not applied what it was told last'] : host.problems;
+}
+
 /** "Online for 3 h; 2 of 3 replicas ready; 1 thing is wrong." `illAgents`: agents on its machine that say that they do not work. */
 export function hostSentence(host: Host, now: number, illAgents = 0): string {
   const since = host.since ? Date.parse(host.since) : NaN;
   const how = host.state === 'online' ? 'Online' : host.since ? 'Offline' : host.state === 'joining' ? 'It has joined and has not connected yet' : 'It has never connected';
   const state = Number.isNaN(since) ? how : `${how} for ${span(now - since)}`;
   const agents = illAgents === 0 ? '' : `${count(illAgents, 'agent')} on it ${illAgents === 1 ? 'is' : 'are'} unhealthy`;
-  const wrong = host.problems.length > 0 ? `${count(host.problems.length, 'thing')} ${host.problems.length === 1 ? 'is' : 'are'} wrong` : agents ? '' : 'nothing is wrong there';
+  const wrongs = problemsOf(host).length;
+  const wrong = wrongs > 0 ? `${count(wrongs, 'thing')} ${wrongs === 1 ? 'is' : 'are'} wrong` : agents ? '' : 'nothing is wrong there';
   return `${[state, replicasWords(host), wrong, agents].filter(Boolean).join('; ')}.`;
 }
 
