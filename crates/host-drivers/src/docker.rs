@@ -16,12 +16,13 @@ mod spec;
 mod status;
 mod trouble;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use bollard::Docker;
 use host_proto::id::HostId;
+use reconcile::{Container, ContainerState};
 
 pub use connect::{ApiVersion, EngineInfo};
 pub use observe::{Look, Observer};
@@ -55,6 +56,8 @@ pub struct Engine {
     api: ApiVersion,
     options: EngineOptions,
     images: Mutex<BTreeMap<String, String>>,
+    /// Containers that were started, by identifier or name, and that no list has shown running since.
+    started: Mutex<BTreeSet<String>>,
 }
 
 impl Engine {
@@ -71,6 +74,22 @@ impl Engine {
     /// The images that the last look found, by the name that a state gives them, with what this engine knows each by.
     fn remember_images(&self, found: BTreeMap<String, String>) {
         *self.images.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+
+    fn remember_start(&self, container: &str) {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(container.to_owned());
+    }
+
+    /// Whether a container was started that this list does not show running: an engine that cannot write, as with a full
+    /// disk, starts it and goes on listing it as it was.
+    fn is_owed_a_start(&self, container: &Container) -> bool {
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(container.state, ContainerState::Created | ContainerState::Exited) {
+            return started.contains(&container.id) || started.contains(&container.name);
+        }
+        started.remove(&container.id);
+        started.remove(&container.name);
+        false
     }
 
     fn remembered_image(&self, name: &str) -> Option<String> {

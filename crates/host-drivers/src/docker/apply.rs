@@ -60,7 +60,9 @@ impl Engine {
             }
             Action::Start { container } => {
                 let call = self.docker.start_container(container, None::<StartContainerOptions>);
-                within(SLOW, "start", call).await
+                within(SLOW, "start", call).await?;
+                self.remember_start(container);
+                Ok(())
             }
             Action::Stop { container, grace_ms } => self.stop(container, *grace_ms).await,
             Action::Kill { container } => self.kill(container).await,

@@ -100,7 +100,7 @@ impl Engine {
             .and_then(|oldest| ApiVersion::settle(oldest, newest.parse()?))
             .map_err(|text| Trouble { text, kind: TroubleKind::Refused })?;
         let docker = docker.with_request_modifier(move |request| versioned(request, api));
-        Ok(Self { docker, api, options, images: Mutex::default() })
+        Ok(Self { docker, api, options, images: Mutex::default(), started: Mutex::default() })
     }
 
     /// Asks the engine about itself.

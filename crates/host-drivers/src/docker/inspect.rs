@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bollard::models::ContainerInspectResponse;
+use bollard::models::{ContainerInspectResponse, ContainerStateStatusEnum, HealthStatusEnum};
 use bollard::query_parameters::InspectContainerOptions;
 use host_proto::report::HealthState;
 use reconcile::{Container, ContainerState, Details, Trouble};
@@ -18,18 +18,37 @@ const LAST_LINES: usize = 10;
 const LINE_CHARS: usize = 500;
 
 impl Engine {
-    /// Looks at a container closely. Its last lines are read when it failed.
-    pub(crate) async fn details(&self, container: &Container) -> Result<Details, Trouble> {
+    /// Looks at a container closely: what the list does not show, and its health when it runs. Its last lines are read
+    /// when it failed.
+    pub(crate) async fn details(
+        &self,
+        container: &Container,
+    ) -> Result<(Details, Option<HealthState>), Trouble> {
         let call = self.docker.inspect_container(&container.id, None::<InspectContainerOptions>);
         let found = within(LIMIT, "inspect", call).await?;
+        let runs = running(&found);
         let mut details = details(found);
         if failed(container, &details) {
             let lines = self.last_lines(&container.id, LAST_LINES).await.unwrap_or_default();
             details.last_log_lines =
                 lines.iter().map(|line| line.chars().take(LINE_CHARS).collect()).collect();
         }
-        Ok(details)
+        Ok((details, runs))
     }
+}
+
+/// The health of a container that runs.
+fn running(found: &ContainerInspectResponse) -> Option<HealthState> {
+    let state = found.state.as_ref()?;
+    let runs = state.status == Some(ContainerStateStatusEnum::RUNNING);
+    let said = state.health.as_ref().and_then(|health| health.status);
+    let health = match said {
+        Some(HealthStatusEnum::STARTING) => HealthState::Starting,
+        Some(HealthStatusEnum::HEALTHY) => HealthState::Healthy,
+        Some(HealthStatusEnum::UNHEALTHY) => HealthState::Unhealthy,
+        Some(HealthStatusEnum::NONE | HealthStatusEnum::EMPTY) | None => HealthState::None,
+    };
+    runs.then_some(health)
 }
 
 fn failed(container: &Container, details: &Details) -> bool {

@@ -122,7 +122,9 @@ impl Observer {
         for container in containers {
             let key = (container.state, container.health);
             let known = self.looks.get(&container.id).filter(|(at, _)| *at == key);
-            let restless = container.state == ContainerState::Restarting || suspects.contains(&container.id);
+            let is_owed = self.engine.is_owed_a_start(container);
+            let restless =
+                is_owed || container.state == ContainerState::Restarting || suspects.contains(&container.id);
             if let Some((_, details)) = known.filter(|_| !restless) {
                 container.details = Some(details.clone());
                 continue;
@@ -135,7 +137,10 @@ impl Observer {
                 }
             }
             // Gone meanwhile, or the engine is slow: the list says enough.
-            if let Ok(mut details) = self.engine.details(container).await {
+            if let Ok((mut details, runs)) = self.engine.details(container).await {
+                if let (true, Some(health)) = (is_owed, runs) {
+                    (container.state, container.health) = (ContainerState::Running, health);
+                }
                 if details.restarts > 0 && details.exit_code.is_none() {
                     // It runs again; how it ended the last time is worth knowing all the same.
                     details.exit_code =

@@ -14,7 +14,8 @@ use base64::engine::general_purpose::STANDARD;
 use engine::{Answer, Fake};
 use host_drivers::docker::{Engine, EngineOptions, FilePlaces, Look, Observer, events};
 use host_proto::DesiredState;
-use reconcile::{Action, Allowed, Memory, Seen, Trouble, TroubleKind, plan};
+use host_proto::report::HealthState;
+use reconcile::{Action, Actual, Allowed, ContainerState, Memory, Seen, Trouble, TroubleKind, plan};
 use serde_json::{Value, json};
 
 async fn connect(fake: &Fake) -> Result<Arc<Engine>, Trouble> {
@@ -108,6 +109,43 @@ async fn r36_an_engine_that_is_too_old_or_too_new_is_refused_with_both_versions(
         assert_eq!(trouble.kind, TroubleKind::Refused);
         assert!(trouble.text.contains(word), "{trouble}");
     }
+}
+
+/// An engine that cannot write, as with a full disk, starts a container and goes on listing it as it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_started_runs_although_the_list_does_not_know_it_yet() {
+    let fake = healthy(vec![summary(1, "created", "Created")]);
+    fake.on("POST /v1.41/containers/*/start", Answer::json(204, &json!(null)));
+    let engine = connect(&fake).await.unwrap();
+    let mut observer = Observer::new(engine.clone());
+    let desired = state(1);
+    let look = Look::default();
+    let states = |seen: &Actual| {
+        let containers = seen.containers.known().unwrap();
+        containers.iter().map(|it| (it.state, it.health)).collect::<Vec<_>>()
+    };
+    let seen = observer.observe(Some(&desired), &look).await;
+    assert_eq!(states(&seen), [(ContainerState::Created, HealthState::None)]);
+    engine.apply(&Action::Start { container: "c0001".to_owned() }, &desired).await.unwrap();
+    let runs = |health: &str| {
+        let state = json!({"Status": "running", "Running": true, "Pid": 7, "ExitCode": 0,
+                           "StartedAt": "2024-01-01T00:00:00Z", "Health": {"Status": health}});
+        Answer::json(200, &json!({"Id": "c0001", "RestartCount": 0, "State": state}))
+    };
+    for (said, health) in [("starting", HealthState::Starting), ("healthy", HealthState::Healthy)] {
+        fake.on("GET /v1.41/containers/*/json", runs(said));
+        let seen = observer.observe(Some(&desired), &look).await;
+        assert_eq!(states(&seen), [(ContainerState::Running, health)]);
+    }
+    // Once the list has shown it, the list is right.
+    fake.on("GET /v1.41/containers/json", Answer::json(200, &json!([summary(1, "running", "Up 1 second")])));
+    observer.observe(Some(&desired), &look).await;
+    fake.on(
+        "GET /v1.41/containers/json",
+        Answer::json(200, &json!([summary(1, "exited", "Exited (1) now")])),
+    );
+    let seen = observer.observe(Some(&desired), &look).await;
+    assert_eq!(states(&seen), [(ContainerState::Exited, HealthState::None)]);
 }
 
 /// `docker commit` takes the labels of a container along, and whoever runs that image has them too.
