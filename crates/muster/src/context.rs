@@ -138,7 +138,8 @@ pub(crate) fn client(connection: &Connection, global: &Global) -> Result<Client,
         .clone()
         .or_else(|| stored.and_then(|(_, context)| context.spki_sha256.clone()));
     let kept = stored.and_then(|(_, context)| context.token.clone());
-    let credential = match (&connection.token, &kept, stored) {
+    let own = connection.token.as_deref().map(one_word).transpose()?;
+    let credential = match (own, &kept, stored) {
         (Some(token), _, _) => Some(given(token, stored)),
         (None, Some(_), Some((name, context))) => Some(Credential {
             name: format!("the login of context {name:?}"),
@@ -146,7 +147,7 @@ pub(crate) fn client(connection: &Connection, global: &Global) -> Result<Client,
         }),
         _ => None,
     };
-    let token = connection.token.clone().or(kept);
+    let token = own.map(str::to_owned).or(kept);
     let client = Client::new(&url, &trust(fingerprint.as_deref())?, token)?.with_credential(credential);
     Ok(client.with_trace(global.debug.then_some(show)))
 }
@@ -168,9 +169,19 @@ pub(crate) fn stored<'c>(
     }
 }
 
+/// A token as somebody caught it, which may have brought a line's end along; all that was printed beside it is no token.
+fn one_word(token: &str) -> Result<&str, Failure> {
+    let token = token.trim();
+    match token.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        true => Err(Failure::usage("a token is one word, and MUSTER_TOKEN or --token has more than that")
+            .hint("muster api-tokens create NAME -o name prints the token alone.")),
+        false => Ok(token),
+    }
+}
+
 /// A token that was not kept by `muster login`, and what it is called.
 fn given(token: &str, stored: Option<(&str, &Context)>) -> Credential {
-    let is_in_environment = std::env::var("MUSTER_TOKEN").is_ok_and(|value| value == token);
+    let is_in_environment = std::env::var("MUSTER_TOKEN").is_ok_and(|value| value.trim() == token);
     let (name, without) = match is_in_environment {
         true => ("MUSTER_TOKEN", "unset it"),
         false => ("--token", "leave it out"),

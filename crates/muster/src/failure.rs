@@ -151,6 +151,10 @@ impl From<ClientError> for Failure {
         match &error {
             ClientError::Problem(problem) => match problem.status {
                 401 => failure.hint("Run: muster login <url>, or put an API token into MUSTER_TOKEN."),
+                404 => match list_of(&problem.detail) {
+                    Some(command) => failure.hint(format!("muster {command} shows what there is.")),
+                    None => failure,
+                },
                 412 => failure.hint("Look at it again, then repeat the command."),
                 _ => failure,
             },
@@ -164,6 +168,29 @@ impl From<ClientError> for Failure {
             ClientError::Url(_) => failure,
         }
     }
+}
+
+/// What the server says that there is none of, and the command that lists what there is.
+const LISTS: [(&str, &str); 13] = [
+    ("agent ", "agents list"),
+    ("assignment ", "assignments list"),
+    ("configuration ", "configs list"),
+    ("deployment ", "deployments list"),
+    ("enrolment token ", "tokens list"),
+    ("API token ", "api-tokens list"),
+    ("host ", "hosts list"),
+    ("join token ", "hosts tokens list"),
+    ("project ", "projects list"),
+    ("secret ", "secrets list"),
+    ("service ", "services list"),
+    ("such user", "users list"),
+    ("view ", "views list"),
+];
+
+/// The command that lists what the server says that there is none of.
+fn list_of(detail: &str) -> Option<&'static str> {
+    let what = detail.strip_prefix("there is no ")?;
+    LISTS.iter().find(|(noun, _)| what.starts_with(noun)).map(|(_, command)| *command)
 }
 
 /// What to do about a server that cannot be reached. With the wrong scheme each side hears what is not its protocol, and the
@@ -191,6 +218,19 @@ mod tests {
             field: field.map(str::to_owned),
             problems: Vec::new(),
         }))
+    }
+
+    #[test]
+    fn what_is_not_there_is_answered_with_the_command_that_lists_what_is() {
+        assert_eq!(list_of("there is no host eu-9"), Some("hosts list"));
+        assert_eq!(list_of("there is no join token 9"), Some("hosts tokens list"));
+        let muster = <crate::cli::Cli as clap::CommandFactory>::command();
+        for (_, command) in LISTS {
+            let found = command.split(' ').try_fold(&muster, |inner, word| inner.find_subcommand(word));
+            assert!(found.is_some(), "there is no command {command}");
+        }
+        assert_eq!(list_of("there is no hostage"), None);
+        assert_eq!(list_of("edge has no revision 9"), None);
     }
 
     fn code(error: ClientError) -> u8 {

@@ -7,10 +7,13 @@ use crate::failure::{Failure, Kind};
 use crate::output::{self, counted};
 
 fn failed(error: ArchiveError) -> Failure {
-    match error {
+    match &error {
         ArchiveError::NoDatabase(_) => Failure::new(Kind::NotFound, error.to_string()),
+        ArchiveError::File { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Failure::new(Kind::NotFound, Failure::of(&error).to_string())
+        }
         ArchiveError::Exists(_) | ArchiveError::NotEmpty(_) => Failure::usage(error),
-        other => Failure::of(&other),
+        other => Failure::of(other),
     }
 }
 
@@ -73,6 +76,11 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<(), Failure> {
             lines.push(format!("Then start it with: muster server --data-dir {directory}"));
         }
         (None, _) => lines.push(format!("Start it with: muster server --data-dir {directory}")),
+    }
+    if nix::unistd::geteuid().is_root() {
+        lines.push(format!(
+            "It belongs to root: when the server runs as another user, chown -R that user {directory} comes first."
+        ));
     }
     output::line(&lines.join("\n"))
 }

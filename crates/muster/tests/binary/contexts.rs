@@ -82,8 +82,12 @@ fn a_refused_credential_is_named_by_where_it_is_from() {
         err.contains("unset it to use the login of context \"prod\"") && err.lines().count() == 2,
         "{err}"
     );
-    let err = run(&place, &["agents", "list", "--token", "wrong"], 4);
+    let err = run(&place, &["agents", "list", "--token", "wrong\n"], 4);
     assert!(err.contains("the token of --token"), "{err}");
+    // Caught with all that was printed beside it.
+    let err = run(&place, &["agents", "list", "--token", "mst_secret\nThis token is shown once."], 2);
+    assert!(err.contains("a token is one word") && err.contains("-o name"), "{err}");
+    assert!(!err.contains("mst_secret"), "{err}");
 
     // The session is ended at the server by the same login from elsewhere.
     let kept = std::fs::read(place.path(".config/muster/contexts.json")).unwrap();

@@ -14,6 +14,7 @@ fn a_back_up_is_made_beside_a_running_server_and_restored_into_a_new_directory()
     assert_eq!(place.run(&["backup", "--data-dir", "data", "--to", "b.tar.gz"]).status.code(), Some(2));
     assert_eq!(place.run(&["backup", "--data-dir", "nowhere", "--to", "c"]).status.code(), Some(3));
     assert_eq!(place.run(&["restore", "b.tar.gz", "--data-dir", "data"]).status.code(), Some(2));
+    assert_eq!(place.run(&["restore", "nofile", "--data-dir", "other"]).status.code(), Some(3));
     server.stop();
     let restored = place.run(&["restore", "b.tar.gz", "--data-dir", "new", "--key-file", "data/master.key"]);
     assert!(restored.status.success(), "{}", text(&restored.stderr));
