@@ -26,17 +26,24 @@ pub(super) async fn show(State(context): State<Context>, _: Caller) -> Result<Js
         secure: _,
         authority_pem: _,
     } = context.about.clone();
+    // Nearly each goes through all agents, and the store reads on several threads.
+    let (agents, config, versions, rollouts) = tokio::try_join!(
+        context.fleet.counts(),
+        context.fleet.config_counts(),
+        context.store.version_counts(20),
+        async { Ok(rollouts(&context).await) },
+    )?;
     Ok(Json(Overview {
         version,
         uptime_seconds: context.started.elapsed().as_secs(),
-        agents: context.fleet.counts().await?,
+        agents,
         ca_fingerprint,
         opamp_endpoint,
         public_url,
         restored_at,
-        config: context.fleet.config_counts().await?,
-        rollouts: rollouts(&context).await?,
-        versions: context.store.version_counts(20).await?.into_iter().map(version_count).collect(),
+        config,
+        rollouts: rollouts?,
+        versions: versions.into_iter().map(version_count).collect(),
         failures: context.configs.failures.groups(clock::now(), 10).into_iter().map(failure).collect(),
     }))
 }

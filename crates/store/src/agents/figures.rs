@@ -1,8 +1,10 @@
 //! Figures about all agents: what they run, and what they say of themselves.
 
+use std::collections::HashMap;
+
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::value::{self, unsigned};
+use crate::value;
 
 /// How many agents run a version of something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,15 +21,34 @@ impl Store {
     /// The most frequent versions, at most `limit`.
     pub async fn version_counts(&self, limit: u32) -> Result<Vec<VersionCount>, StoreError> {
         self.read(move |reader| {
-            let mut statement = reader.conn.prepare_cached(
-                "SELECT name, version, count(*) AS agents FROM agent WHERE replaced_by IS NULL
-                 GROUP BY name, version ORDER BY agents DESC, name, version LIMIT ?1",
-            )?;
-            let rows = statement.query_map([limit], |row| {
-                let agents = unsigned(row.get(2)?);
-                Ok(VersionCount { name: row.get(0)?, version: row.get(1)?, agents })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            // Counted here: SQLite would sort a row for each agent, which takes it three times as long.
+            let mut statement = reader
+                .conn
+                .prepare_cached("SELECT name, version FROM agent NOT INDEXED WHERE replaced_by IS NULL")?;
+            let mut found: HashMap<String, HashMap<String, u64>> = HashMap::new();
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+                let (name, version) = (text(0)?, text(1)?);
+                match found.get_mut(name).and_then(|versions| versions.get_mut(version)) {
+                    Some(agents) => *agents += 1,
+                    None => {
+                        let versions = found.entry(name.to_owned()).or_default();
+                        versions.insert(version.to_owned(), 1);
+                    }
+                }
+            }
+            let counts = found.into_iter().flat_map(|(name, versions)| {
+                let count = move |(version, agents)| VersionCount { name: name.clone(), version, agents };
+                versions.into_iter().map(count)
+            });
+            let mut counts: Vec<VersionCount> = counts.collect();
+            counts.sort_unstable_by(|one, other| {
+                let names = || (&one.name, &one.version).cmp(&(&other.name, &other.version));
+                other.agents.cmp(&one.agents).then_with(names)
+            });
+            counts.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            Ok(counts)
         })
         .await
     }

@@ -66,16 +66,15 @@ impl Store {
     /// not count.
     pub async fn config_counts(&self) -> Result<HashMap<ConfigState, u64>, StoreError> {
         self.read(|reader| {
+            // Counted here: SQLite would sort a row for each agent.
             let mut statement = reader.conn.prepare_cached(
-                "SELECT coalesce(c.state, 0), count(*) FROM agent a LEFT JOIN agent_config c ON c.agent_id = a.id
-                 WHERE a.replaced_by IS NULL GROUP BY coalesce(c.state, 0)",
+                "SELECT coalesce(c.state, 0) FROM agent a LEFT JOIN agent_config c ON c.agent_id = a.id
+                 WHERE a.replaced_by IS NULL",
             )?;
-            let rows = statement.query_map([], |row| Ok((row.get::<_, u8>(0)?, row.get::<_, i64>(1)?)))?;
             let mut counts = HashMap::new();
-            for row in rows {
-                let (number, count) = row?;
-                let state = ConfigState::from_number(number).unwrap_or(ConfigState::Unmanaged);
-                *counts.entry(state).or_default() += unsigned(count);
+            for number in statement.query_map([], |row| row.get(0))? {
+                let state = ConfigState::from_number(number?).unwrap_or(ConfigState::Unmanaged);
+                *counts.entry(state).or_default() += 1;
             }
             Ok(counts)
         })
