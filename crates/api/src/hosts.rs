@@ -52,7 +52,7 @@ pub struct Host {
     pub engine: Option<String>,
     /// How many replicas it should have.
     pub replicas: u32,
-    /// How many of them work, as far as is known: none while it is offline.
+    /// How many of them work, as far as is known: none while it is offline, or no container engine answers there.
     pub ready: u32,
     /// The state that it applied last.
     pub generation: u64,

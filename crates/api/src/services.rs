@@ -190,7 +190,7 @@ pub struct Service {
     pub release: Option<u32>,
     /// Replicas that it should have.
     pub wanted: u32,
-    /// Replicas that work, as far as is known: none on a host that is offline.
+    /// Replicas that work, as far as is known: none on a host that is offline, or where no container engine answers.
     pub ready: u32,
     /// What it waits for when that is not all.
     pub waits_for: Option<String>,

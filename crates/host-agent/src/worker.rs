@@ -135,8 +135,8 @@ struct Done {
 
 impl Done {
     /// A step that came to no end of its own.
-    fn without_words(item: Item, why: &str) -> Self {
-        let trouble = Trouble { text: why.to_owned(), kind: TroubleKind::Unavailable };
+    fn without_words(item: Item, why: &str, kind: TroubleKind) -> Self {
+        let trouble = Trouble { text: why.to_owned(), kind };
         Self { title: item.id().to_owned(), item, words: String::new(), result: Err(trouble) }
     }
 
@@ -288,12 +288,13 @@ impl Worker {
             }
             Err(error) if error.is_cancelled() => {
                 tracing::info!("{} is needed no longer: it is not waited for", item.id());
-                Done::without_words(item, "it is needed no longer")
+                Done::without_words(item, "it is needed no longer", TroubleKind::Unavailable)
             }
             Err(error) => {
-                // A panic in a driver: what it worked on is looked at and tried again.
+                // A panic in a driver: what it worked on is looked at and tried again, after a pause as for any failure.
                 self.complain(&format!("{}: a step ended in an unexpected way: {error}", item.id()));
-                Done::without_words(item, "it ended in an unexpected way: see the agent's log")
+                let why = "it ended in an unexpected way: see the agent's log";
+                Done::without_words(item, why, TroubleKind::Retry)
             }
         };
         let succeeded = done.result.is_ok();

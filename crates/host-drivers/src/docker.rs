@@ -18,7 +18,7 @@ mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bollard::Docker;
 use host_proto::id::HostId;
@@ -56,7 +56,7 @@ pub struct Engine {
     api: ApiVersion,
     options: EngineOptions,
     images: Mutex<BTreeMap<String, String>>,
-    /// Containers that were started, by identifier or name, and that no list has shown running since.
+    /// Containers that were started, by identifier or name, and that no look has shown running or ended since.
     started: Mutex<BTreeSet<String>>,
 }
 
@@ -77,22 +77,36 @@ impl Engine {
     }
 
     fn remember_start(&self, container: &str) {
-        self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(container.to_owned());
+        self.starts().insert(container.to_owned());
     }
 
-    /// Whether a container was started that this list does not show running: an engine that cannot write, as with a full
-    /// disk, starts it and goes on listing it as it was.
-    fn is_owed_a_start(&self, container: &Container) -> bool {
-        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(container.state, ContainerState::Created | ContainerState::Exited) {
-            return started.contains(&container.id) || started.contains(&container.name);
-        }
-        started.remove(&container.id);
-        started.remove(&container.name);
-        false
+    fn forget_start(&self, container: &Container) {
+        self.starts().retain(|key| !is(container, key));
+    }
+
+    /// Those of a list that were started and that it does not show running: an engine that cannot write, as with a full
+    /// disk, starts a container and goes on listing it as it was. What the list has running, or not at all, is forgotten.
+    fn owed_starts(&self, containers: &[Container]) -> BTreeSet<String> {
+        let mut owed = BTreeSet::new();
+        let rests = |it: &&Container| matches!(it.state, ContainerState::Created | ContainerState::Exited);
+        self.starts().retain(|key| {
+            let listed = containers.iter().filter(rests).find(|container| is(container, key));
+            owed.extend(listed.map(|container| container.id.clone()));
+            listed.is_some()
+        });
+        owed
+    }
+
+    fn starts(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remembered_image(&self, name: &str) -> Option<String> {
         self.images.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
+}
+
+/// Whether an engine knows a container by this.
+fn is(container: &Container, key: &str) -> bool {
+    container.id == key || container.name == key
 }

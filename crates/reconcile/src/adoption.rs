@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use host_proto::DesiredState;
 use host_proto::desired::{
-    DesiredRun, DnsRecord, FirewallRule, Kind, MountSource, ReplicaSpec, Route, VolumeState, Where,
+    DesiredRun, DnsRecord, FirewallRule, Kind, Mount, MountSource, ReplicaSpec, Route, VolumeState, Where,
 };
 use host_proto::id::{NetworkId, ReplicaId};
 use host_proto::message::{TakenBlock, Taker};
@@ -110,22 +110,16 @@ pub fn take_blocks(adopted: &Adopted, own: &DesiredState, actual: &mut Actual, m
 /// the other one does. Those of one release that differ in their number were made to run beside each other.
 pub(crate) fn excludes(spec: &ReplicaSpec, other: &ReplicaSpec) -> bool {
     let together = spec.release_id == other.release_id && spec.number != other.number;
-    spec.service_id == other.service_id
-        && !together
-        && (spec.kind == Kind::Singleton || written(spec).any(|place| places(other).any(|it| it == place)))
+    let has = |mount: &Mount| lasting(other).any(|its| its.source == mount.source);
+    let writes = || lasting(spec).filter(|mount| !mount.read_only).any(has);
+    spec.service_id == other.service_id && !together && (spec.kind == Kind::Singleton || writes())
 }
 
-/// Volumes and paths of the host that outlive a replica.
-fn places(spec: &ReplicaSpec) -> impl Iterator<Item = &MountSource> {
-    let lasting =
-        |source: &&MountSource| matches!(source, MountSource::Volume { .. } | MountSource::HostPath { .. });
-    spec.mounts.iter().map(|mount| &mount.source).filter(lasting)
-}
-
-/// Those of them that it may write to.
-fn written(spec: &ReplicaSpec) -> impl Iterator<Item = &MountSource> {
-    let written = spec.mounts.iter().filter(|mount| !mount.read_only).map(|mount| &mount.source);
-    written.filter(|source| matches!(source, MountSource::Volume { .. } | MountSource::HostPath { .. }))
+/// What outlives a replica and is mounted in it: volumes, and paths of the host.
+fn lasting(spec: &ReplicaSpec) -> impl Iterator<Item = &Mount> {
+    spec.mounts
+        .iter()
+        .filter(|mount| matches!(mount.source, MountSource::Volume { .. } | MountSource::HostPath { .. }))
 }
 
 /// The part of a state that these of its replicas stand on.

@@ -2,8 +2,9 @@
 //! observes and does.
 //!
 //! Reading order: [`actual`] (what was seen), [`item`] and [`action`] (what can be done to what), [`memory`] (what was
-//! tried before), [`allowed`] (what may be taken away), [`adoption`] (what runs beside a state that only adopts), [`plan`] (the decision, as data that prints itself), [`run`] (in
-//! which order its steps begin); then one module for each kind of thing.
+//! tried before), [`allowed`] (what may be taken away), [`adoption`] (what runs beside a state that only adopts), [`plan`]
+//! (the decision, as data that prints itself), [`run`] (in which order its steps begin); then one module for each kind of
+//! thing.
 
 pub mod action;
 pub mod actual;

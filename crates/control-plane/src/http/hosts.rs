@@ -20,6 +20,7 @@ use super::caller::Caller;
 use super::context::Context;
 use super::problem::ApiError;
 use super::request::{Body, Parameters, PathPart};
+use super::service_json::HostSeen;
 use super::version::{IfMatch, Tagged};
 use crate::clock::{self, rfc3339};
 use crate::hosts::{Look, OFFLINE_AFTER};
@@ -319,8 +320,7 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
     }
     let meant = replicas.iter().filter(|it| it.stays()).count();
     // Of a host that is away, or whose engine is, nobody knows what works.
-    let live = &context.services.live;
-    let is_known = live.presence(&host.id) != Presence::Gone && !live.is_without_engine(&host.id);
+    let is_known = HostSeen::new(&context.services.live, &host.id, host.name.clone()).is_known();
     let works = |it: &&Replica| is_known && it.phase == Phase::Serving && it.is_ready();
     let ready = replicas.iter().filter(works).count();
     let disk = host.facts.disk.iter().max_by_key(|disk| disk.total_bytes);
@@ -364,6 +364,7 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
     })
 }
 
+/// The word that people see for a host.
 fn state(host: &Host, look: &Look) -> &'static str {
     match (look.connected_at.is_some() || look.online, host.last_seen) {
         (true, _) => "online",

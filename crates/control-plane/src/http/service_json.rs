@@ -10,6 +10,7 @@ use scheduler::{Presence, words};
 
 use super::context::Context;
 use super::problem::ApiError;
+use crate::hosts::LiveHosts;
 
 /// A host as those who look at its replicas see it.
 pub(super) struct HostSeen {
@@ -20,21 +21,23 @@ pub(super) struct HostSeen {
 }
 
 impl HostSeen {
-    /// Why nobody knows what its replicas do.
-    fn is_blind(&self) -> Option<Blind> {
-        match self.presence {
-            Presence::Gone => Some(Blind::Offline),
-            _ if self.engine_down => Some(Blind::NoEngine),
-            _ => None,
-        }
+    /// As its connection shows it at this moment.
+    pub(super) fn new(live: &LiveHosts, id: &HostId, name: String) -> Self {
+        Self { name, presence: live.presence(id), engine_down: live.is_without_engine(id) }
     }
-}
 
-/// Why nobody knows what the replicas of a host do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Blind {
-    Offline,
-    NoEngine,
+    /// Why nobody knows what its replicas do, in words; `None` when it is known.
+    fn blindness(&self) -> Option<String> {
+        if self.presence == Presence::Gone {
+            return Some(format!("host {} is offline", self.name));
+        }
+        self.engine_down.then(|| format!("no container engine answers on host {}", self.name))
+    }
+
+    /// Whether what its replicas do is known.
+    pub(super) fn is_known(&self) -> bool {
+        self.blindness().is_none()
+    }
 }
 
 /// The hosts, with what is known of their connections at one moment.
@@ -45,8 +48,8 @@ pub(super) async fn hosts(context: &Context) -> Result<Hosts, ApiError> {
     let live = &context.services.live;
     Ok(hosts
         .map(|host| {
-            let (presence, engine_down) = (live.presence(&host.id), live.is_without_engine(&host.id));
-            (host.id, HostSeen { name: host.name, presence, engine_down })
+            let seen = HostSeen::new(live, &host.id, host.name);
+            (host.id, seen)
         })
         .collect())
 }
@@ -94,7 +97,7 @@ pub(super) fn service(
 fn replica(world: &ProjectWorld, service: &Service, replica: &Replica, hosts: &Hosts) -> ReplicaJson {
     let report = replica.report.as_ref();
     let host = hosts.get(&replica.host_id);
-    let is_blind = host.is_none_or(|host| host.is_blind().is_some());
+    let is_known = host.is_some_and(HostSeen::is_known);
     let reason = report.and_then(|it| it.last_error.clone().or_else(|| it.held_reason.clone()));
     ReplicaJson {
         id: replica.id.to_string(),
@@ -107,7 +110,7 @@ fn replica(world: &ProjectWorld, service: &Service, replica: &Replica, hosts: &H
         project: world.project.name.clone(),
         service: service.name.clone(),
         number: replica.number,
-        state: state(replica, is_blind).to_owned(),
+        state: state(replica, is_known).to_owned(),
         phase: replica.phase.as_str().to_owned(),
         host: host_name(hosts, &replica.host_id),
         host_online: host.is_some_and(|host| host.presence == Presence::Online),
@@ -142,22 +145,16 @@ fn service_state(wanted: u32, ready: u32, replicas: &[&str]) -> &'static str {
 
 /// Why replicas are stranded.
 fn strands<'a>(replicas: impl Iterator<Item = &'a Replica>, hosts: &Hosts) -> Option<String> {
-    let why = replicas.filter_map(|replica| {
-        let host = hosts.get(&replica.host_id)?;
-        Some(match host.is_blind()? {
-            Blind::Offline => format!("host {} is offline", host.name),
-            Blind::NoEngine => format!("no container engine answers on host {}", host.name),
-        })
-    });
-    let why: BTreeSet<String> = why.collect();
+    let why: BTreeSet<String> =
+        replicas.filter_map(|replica| hosts.get(&replica.host_id)?.blindness()).collect();
     (!why.is_empty()).then(|| why.into_iter().collect::<Vec<_>>().join("; "))
 }
 
 /// The word that people see for a replica.
-fn state(replica: &Replica, is_blind: bool) -> &'static str {
+fn state(replica: &Replica, is_known: bool) -> &'static str {
     match replica.state() {
         // Its host said all else before it went away, or its engine did, and nobody moves it.
-        _ if is_blind => "stranded",
+        _ if !is_known => "stranded",
         ReplicaState::Creating | ReplicaState::Held | ReplicaState::Starting => "starting",
         ReplicaState::Running if replica.is_ready() && !replica.is_checked() => "running",
         ReplicaState::Running if replica.is_ready() => "healthy",
@@ -200,17 +197,18 @@ mod tests {
 
     #[test]
     fn h21_what_a_host_said_before_it_went_offline_is_not_told_as_if_it_were_so() {
-        let is_blind = |presence, engine_down| {
-            HostSeen { name: "h1".to_owned(), presence, engine_down }.is_blind().is_some()
+        let is_known = |presence, engine_down| {
+            let host = HostSeen { name: "h1".to_owned(), presence, engine_down };
+            host.is_known()
         };
         let healthy = replica(ReplicaState::Running, HealthState::Healthy);
-        assert_eq!(state(&healthy, is_blind(Presence::Online, false)), "healthy");
+        assert_eq!(state(&healthy, is_known(Presence::Online, false)), "healthy");
         // The server started a moment ago: its hosts are on their way back (OFF-4).
-        assert_eq!(state(&healthy, is_blind(Presence::Awaited, false)), "healthy");
+        assert_eq!(state(&healthy, is_known(Presence::Awaited, false)), "healthy");
         for said in [ReplicaState::Running, ReplicaState::Failed, ReplicaState::Creating] {
             let replica = replica(said, HealthState::Healthy);
-            assert_eq!(state(&replica, is_blind(Presence::Gone, false)), "stranded");
-            assert_eq!(state(&replica, is_blind(Presence::Online, true)), "stranded");
+            assert_eq!(state(&replica, is_known(Presence::Gone, false)), "stranded");
+            assert_eq!(state(&replica, is_known(Presence::Online, true)), "stranded");
         }
     }
 

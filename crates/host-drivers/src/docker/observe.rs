@@ -118,11 +118,12 @@ impl Observer {
     async fn look_closely(&mut self, containers: &mut [Container], suspects: &BTreeSet<String>) {
         let there: BTreeSet<&str> = containers.iter().map(|container| container.id.as_str()).collect();
         self.looks.retain(|id, _| there.contains(id.as_str()));
+        let owed = self.engine.owed_starts(containers);
         let mut idle = 0;
         for container in containers {
             let key = (container.state, container.health);
             let known = self.looks.get(&container.id).filter(|(at, _)| *at == key);
-            let is_owed = self.engine.is_owed_a_start(container);
+            let is_owed = owed.contains(&container.id);
             let restless =
                 is_owed || container.state == ContainerState::Restarting || suspects.contains(&container.id);
             if let Some((_, details)) = known.filter(|_| !restless) {
@@ -138,8 +139,13 @@ impl Observer {
             }
             // Gone meanwhile, or the engine is slow: the list says enough.
             if let Ok((mut details, runs)) = self.engine.details(container).await {
-                if let (true, Some(health)) = (is_owed, runs) {
-                    (container.state, container.health) = (ContainerState::Running, health);
+                match runs {
+                    Some(health) if is_owed => {
+                        (container.state, container.health) = (ContainerState::Running, health);
+                    }
+                    Some(_) => {}
+                    // It ended before a list had it running.
+                    None => self.engine.forget_start(container),
                 }
                 if details.restarts > 0 && details.exit_code.is_none() {
                     // It runs again; how it ended the last time is worth knowing all the same.

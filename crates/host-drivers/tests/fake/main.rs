@@ -137,7 +137,17 @@ async fn what_was_started_runs_although_the_list_does_not_know_it_yet() {
         let seen = observer.observe(Some(&desired), &look).await;
         assert_eq!(states(&seen), [(ContainerState::Running, health)]);
     }
+    // One that ends before a list has shown it is not asked about for ever.
+    let ended = json!({"Status": "exited", "Running": false, "Pid": 0, "ExitCode": 1});
+    let ended = Answer::json(200, &json!({"Id": "c0001", "RestartCount": 0, "State": ended}));
+    fake.on("GET /v1.41/containers/*/json", ended);
+    observer.observe(Some(&desired), &look).await;
+    fake.forget();
+    let seen = observer.observe(Some(&desired), &look).await;
+    assert_eq!(states(&seen), [(ContainerState::Created, HealthState::None)]);
+    assert_eq!(fake.asked().len(), 1, "{:?}", fake.asked());
     // Once the list has shown it, the list is right.
+    engine.apply(&Action::Start { container: "c0001".to_owned() }, &desired).await.unwrap();
     fake.on("GET /v1.41/containers/json", Answer::json(200, &json!([summary(1, "running", "Up 1 second")])));
     observer.observe(Some(&desired), &look).await;
     fake.on(

@@ -176,21 +176,27 @@ pub(super) fn opening(
     let service = world.services.iter().find(|it| it.id == *service)?;
     let ports = new_ports(world, item);
     let routes: Vec<RouteId> = ports.filter_map(|port| crate::desired::route_of(service, port)).collect();
-    let waits = |view: &&HostView| {
+    waiting(hosts, now, |view| {
+        let mut here =
+            world.replicas_of(&service.id).filter(|it| it.host_id == view.host.id && it.stays()).peekable();
+        here.peek()?;
         let is_open = |id: &RouteId| view.routes.contains_key(id) && fault_of(view, id).is_none();
-        view.presence == Presence::Online && !routes.iter().all(is_open)
-    };
-    let mut until = None;
-    for view in hosts.iter().filter(waits) {
-        let here = || world.replicas_of(&service.id).filter(|it| it.host_id == view.host.id && it.stays());
-        if here().next().is_none() {
-            continue;
-        }
         // Containers come first in what a host does, and its answer comes when all is done.
-        let last = here().filter_map(|it| it.reported_since).max().unwrap_or(deployment.created_at);
-        until = until.max(Some(last.max(deployment.created_at).after(OPEN_PATIENCE)));
-    }
-    until.filter(|until| now < *until)
+        let since = here.filter_map(|it| it.reported_since).fold(deployment.created_at, Ord::max);
+        (!routes.iter().all(is_open)).then_some(since)
+    })
+}
+
+/// Until when to wait for hosts that are online and have not said what is waited for. `since` tells from when on that may
+/// be asked of one; nothing of one that has said it, or has nothing to say.
+fn waiting(
+    hosts: &[HostView],
+    now: UnixMillis,
+    since: impl Fn(&HostView) -> Option<UnixMillis>,
+) -> Option<UnixMillis> {
+    let online = hosts.iter().filter(|view| view.presence == Presence::Online);
+    let last = online.filter_map(since).max()?.after(OPEN_PATIENCE);
+    (now < last).then_some(last)
 }
 
 /// Until when to wait for hosts to say that the ports of a service lead to somebody: what is done can be reached. One that
@@ -205,7 +211,7 @@ fn leading(
     let service = world.services.iter().find(|it| it.id == item.service_id)?;
     let routes: Vec<RouteId> =
         release.spec.ports.iter().filter_map(|port| crate::desired::route_of(service, port)).collect();
-    let waits = |view: &HostView| {
+    waiting(hosts, now, |view| {
         let here = || world.replicas_of(&service.id).filter(|it| it.host_id == view.host.id);
         let since = here().filter(|it| takes_traffic(it)).map(|it| it.phase_since).max()?;
         let is_served = |led: &BTreeSet<ReplicaId>| {
@@ -213,9 +219,8 @@ fn leading(
             here().any(|it| answers(it) && led.contains(&it.id))
         };
         let leads = |id: &RouteId| view.routes.get(id).is_some_and(is_served) || fault_of(view, id).is_some();
-        (view.presence == Presence::Online && !routes.iter().all(leads)).then(|| since.after(OPEN_PATIENCE))
-    };
-    hosts.iter().filter_map(waits).max().filter(|until| now < *until)
+        (!routes.iter().all(leads)).then_some(since)
+    })
 }
 
 /// Until when to wait for hosts to say that the networks of a service are closed which are to be internal: what is done is
@@ -233,16 +238,14 @@ fn closing(
         let spec = place.and_then(|place| release.spec.shared.network(&place.spec.name));
         spec.is_some_and(|spec| spec.internal)
     };
-    let waits = |view: &HostView| {
+    waiting(hosts, now, |view| {
         let here = || world.replicas.iter().filter(|it| it.host_id == view.host.id);
         let mine = here().filter(|it| it.service_id == item.service_id && it.stays());
         let open = |id: &NetworkId| internal(id) && !view.closed.contains(id);
         let is_open = mine.flat_map(|it| &it.addresses).any(|at| open(&at.network_id));
         // Those that needed it open went last.
-        let since = here().map(|it| it.phase_since).max().map_or(began, |since| since.max(began));
-        (view.presence == Presence::Online && is_open).then(|| since.after(OPEN_PATIENCE))
-    };
-    hosts.iter().filter_map(waits).max().filter(|until| now < *until)
+        is_open.then(|| here().map(|it| it.phase_since).fold(began, Ord::max))
+    })
 }
 
 /// The ports that a service publishes and did not publish before.
