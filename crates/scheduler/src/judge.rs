@@ -56,7 +56,8 @@ pub fn judge(replica: &Replica, release: &Release, now: UnixMillis) -> Verdict {
             }
         },
         ReplicaState::Unhealthy => {
-            Verdict::Failed(with_lines("it is unhealthy: its health check fails".to_owned(), report))
+            let why = words(report, "its health check fails");
+            Verdict::Failed(with_lines(format!("it is unhealthy: {why}"), report))
         }
         ReplicaState::Failed => {
             let over = later(since, GIVE_UP_MS);

@@ -363,7 +363,10 @@ fn report(spec: &ReplicaSpec, fate: Option<Fate>) -> ReplicaReport {
     let checked = !matches!(spec.health.check, HealthCheck::None | HealthCheck::Disabled);
     let (state, health, error) = match fate {
         Some(Fate::NoImage) => (ReplicaState::Failed, HealthState::None, Some("no such image".to_owned())),
-        Some(Fate::Unhealthy) => (ReplicaState::Unhealthy, HealthState::Unhealthy, None),
+        Some(Fate::Unhealthy) => {
+            let error = Some("health check: nobody answers".to_owned());
+            (ReplicaState::Unhealthy, HealthState::Unhealthy, error)
+        }
         Some(Fate::NoRegistry) => {
             let error = Some("the registry does not answer".to_owned());
             (ReplicaState::Creating, HealthState::None, error)

@@ -9,7 +9,8 @@ use host_proto::id::{HostId, ProjectId};
 use model::UnixMillis;
 use model::hosting::{DeploymentState, ProjectWorld};
 use scheduler::Change;
-use store::{Expected, StoreError};
+use serde_json::json;
+use store::{AuditEntry, Expected, StoreError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -98,6 +99,7 @@ impl Services {
             return Ok(Moved::Waits(until.into_iter().chain(under_way).min()));
         }
         tell(&world, &step.changes);
+        let entries = entries(&world, &step.changes, now);
         let told = touched(&world, &step.changes);
         let writes = self.allocated(&world, &hosts, step.changes, now).await?;
         if writes.is_empty() {
@@ -105,7 +107,7 @@ impl Services {
             return Ok(Moved::Waits(Some(UNDER_WAY)));
         }
         let expected = Expected::OneOf(vec![world.project.version]);
-        match self.store.write_steps(id.clone(), expected, writes, now).await {
+        match self.store.write_steps(id.clone(), expected, writes, entries, now).await {
             Ok(()) => {}
             Err(StoreError::Changed(_)) => return Ok(Moved::On),
             Err(error) => return Err(error),
@@ -151,6 +153,33 @@ fn touched(world: &ProjectWorld, changes: &[Change]) -> BTreeSet<HostId> {
     hosts
 }
 
+/// What the deployment did by itself stands in the audit trail too.
+fn entries(world: &ProjectWorld, changes: &[Change], now: UnixMillis) -> Vec<AuditEntry> {
+    let Some(deployment) = &world.deployment else { return Vec::new() };
+    let entry = |change: &Change| {
+        let Change::Deployment { state, reason } = change else { return None };
+        let action = match state {
+            DeploymentState::Done => "deployment.done",
+            DeploymentState::RollingBack => "deployment.fail",
+            DeploymentState::RolledBack => "deployment.rolled-back",
+            DeploymentState::Running | DeploymentState::Superseded => return None,
+        };
+        let before = json!({"state": deployment.state.as_str()});
+        let mut after = json!({"state": state.as_str(), "project": world.project.name});
+        if let Some(reason) = reason {
+            after["reason"] = first_line(reason).into();
+        }
+        let entry = AuditEntry::of_system(now, action, format!("deployment/{}", deployment.id.0));
+        Some(entry.with(Some(before), Some(after)))
+    };
+    changes.iter().filter_map(entry).collect()
+}
+
+/// The lines after the first of a reason are a container's own.
+fn first_line(reason: &str) -> &str {
+    reason.lines().next().unwrap_or_default()
+}
+
 /// What a person would look for in the log.
 fn tell(world: &ProjectWorld, changes: &[Change]) {
     let project = &world.project.name;
@@ -162,8 +191,8 @@ fn tell(world: &ProjectWorld, changes: &[Change]) {
             let number = world.deployment.as_ref().map_or(0, |it| it.id.0);
             match state {
                 DeploymentState::RollingBack => {
-                    // The lines after the first are a container's own: it could forge lines of this log.
-                    let reason = reason.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+                    // A container could forge lines of this log.
+                    let reason = reason.as_deref().map(first_line).unwrap_or_default();
                     tracing::warn!(project, number, "deployment {number} of {project} goes back: {reason}");
                 }
                 state => {

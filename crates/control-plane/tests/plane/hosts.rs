@@ -342,7 +342,8 @@ async fn a_deployment_reaches_the_host_is_done_when_it_runs_and_a_bad_one_goes_b
     let (_, body) = api.deploy(&WEB.replace("web:1", "web:2")).await;
     let back = api.outcome(&body["id"]).await;
     assert_eq!(back.state, "rolled back");
-    assert!(back.reason.unwrap().starts_with("web: it is unhealthy"));
+    let reason = back.reason.unwrap();
+    assert!(reason.starts_with("web: it is unhealthy: health check: nobody answers"), "{reason}");
     assert_eq!(api.service("web").await.release, Some(1));
 
     let (_, body) = api.deploy(&WEB.replace("web:1", "web:3")).await;
@@ -355,6 +356,23 @@ async fn a_deployment_reaches_the_host_is_done_when_it_runs_and_a_bad_one_goes_b
     assert_eq!(api.service("web").await.image, "web:1");
     let (_, logs) = api.call("GET", "/services/shop/web/logs", None).await;
     assert_eq!(logs["items"][0]["text"], "a line", "{logs}");
+    // What became of each stands in the audit trail.
+    let (_, trail) = api.call("GET", "/audit?action=deployment", None).await;
+    let entries = trail["items"].as_array().unwrap().iter().rev();
+    let entries: Vec<_> =
+        entries.map(|it| format!("{} {}", it["object"], it["action"]).replace('"', "")).collect();
+    assert_eq!(
+        entries,
+        [
+            "deployment/1 deployment.done",
+            "deployment/2 deployment.fail",
+            "deployment/2 deployment.rolled-back",
+            "deployment/3 deployment.done",
+            "deployment/4 deployment.done"
+        ]
+    );
+    let failed = trail["items"].as_array().unwrap().iter().find(|it| it["action"] == "deployment.fail");
+    assert_eq!(failed.unwrap()["after"]["reason"], reason.as_str());
     world.stop().await;
 }
 

@@ -9,6 +9,7 @@ use model::UnixMillis;
 use model::hosting::{DeploymentId, DeploymentState, ItemOutcome, NetworkPlace, Phase, Replica, VolumePlace};
 
 use super::json;
+use crate::audit::{AuditEntry, record};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::version::Expected;
@@ -49,12 +50,14 @@ pub struct Reported {
 }
 
 impl Store {
-    /// Writes what was decided about a project, unless it was changed meanwhile. Durable.
+    /// Writes what was decided about a project, and what stands in the audit trail of it, unless it was changed meanwhile.
+    /// Durable.
     pub async fn write_steps(
         &self,
         project: ProjectId,
         expected: Expected,
         writes: Vec<ProjectWrite>,
+        entries: Vec<AuditEntry>,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         self.write(Durability::Durable, writes.len(), move |db| {
@@ -63,7 +66,8 @@ impl Store {
             let version = json::first(&mut update, [project.as_str()], |row| Ok(row.get::<_, i64>(0)?))?;
             let version = version.ok_or(StoreError::Missing("project"))?;
             expected.check(crate::value::unsigned(version), "project")?;
-            writes.iter().try_for_each(|write| apply(db, &project, write, now))
+            writes.iter().try_for_each(|write| apply(db, &project, write, now))?;
+            entries.iter().try_for_each(|entry| record(db, entry))
         })
         .await
     }

@@ -160,7 +160,8 @@ impl Services {
         }
         let names: Vec<&str> = world.volumes.iter().map(|it| it.spec.name.as_str()).collect();
         tracing::warn!(user = %entry.actor.name, "the volumes {} of {} are to go", names.join(", "), world.project.name);
-        self.store.write_steps(world.project.id.clone(), Expected::Any, doomed, clock::now()).await?;
+        let project = world.project.id.clone();
+        self.store.write_steps(project, Expected::Any, doomed, Vec::new(), clock::now()).await?;
         world.volumes.iter().for_each(|it| self.live.state_changed(&it.host_id));
         Ok(())
     }

@@ -102,11 +102,14 @@ async fn rm(args: &SecretsRm, global: &Global) -> Result<(), Failure> {
         secret.ok_or_else(|| Failure::new(Kind::NotFound, format!("there is no secret {project}/{name}")))?;
     let users = match secret.used_by.is_empty() {
         true => "no service uses it".to_owned(),
-        false => format!("{} keep it until they are replaced", secret.used_by.join(", ")),
+        false => format!(
+            "what runs of {} keeps it, and a deployment that names it is refused until it is set again",
+            secret.used_by.join(", ")
+        ),
     };
     if agree(args.consent, &format!("Remove secret {project}/{name}: {users}."))? {
         client.remove_secret(project, name).await?;
-        output::line(&format!("secret/{project}/{name} is removed"))?;
+        output::line(&format!("secret/{project}/{name} is removed: {users}"))?;
     }
     Ok(())
 }
