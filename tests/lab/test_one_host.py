@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -261,6 +262,25 @@ def test_the_agent_runs_where_there_is_nothing_but_itself(world):
     plane.until_host("bare", "online")
     version = host.engine.call("GET", "/version")["Version"]
     wait_for("the engine's version", lambda: plane.host("bare")["engine"] == version, 20)
+
+
+def test_a_machine_without_systemd_and_with_folders_of_its_own_runs_by_the_commands_that_joining_prints(world):
+    ground = lab(world, 1, "28")
+    host, plane = ground.host(1), planes.Plane(world, ground)
+    places = "--identity '/srv/my host/agent.json' --data-dir /srv/data --run-dir /run/own"
+    # systemd runs there; the command is pasted where it is not to be seen.
+    pasted = shlex.quote(f"mount -t tmpfs none /run/systemd && {plane.join_command(host.name)} {places}")
+    said = planes.join_with(host, f"unshare --mount sh -c {pasted}")
+    printed = {verb: re.search(f"^ +(/.* agent {verb} .*)$", said, re.MULTILINE)[1] for verb in ("run", "boot")}
+    equal(plane.host(host.name)["state"], "joining", "a host whose agent nobody started")
+    world.start("agent", host.command("sh", "-c", f"exec {printed['run']}"))
+    plane.until_host(host.name, "online")
+    wait_for("netd", lambda: host.path("/run/own/netd.sock").exists())
+    check(not host.path("/etc/5050").exists() and not host.path("/var/lib/5050").exists(), "only its own folders are used")
+    code, said = host.run("sh", "-c", f"{printed['run'].replace(' agent run ', ' agent status ')}", check=False)
+    check(code == 0 and "connected" in said, f"its status: {said}")
+    code, said = host.run("sh", "-c", printed["boot"], check=False)
+    check(code == 0, f"boot ended with {code}: {said}")
 
 
 def test_state_8_a_volume_of_somebody_else_is_not_taken_for_ours(world):

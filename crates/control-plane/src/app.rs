@@ -260,7 +260,7 @@ impl App {
             hub: self.hub.clone(),
             configs: self.configs.clone(),
             services: self.services.clone(),
-            agents: Arc::new(Agents::new(&self.config.data_dir)),
+            agents: Arc::new(Agents::new(&self.config.data_dir, self.config.ranges.networks)),
             passwords: Passwords::new(),
             throttle: LoginThrottle::default(),
             proxies: self.config.trusted_proxies.clone(),

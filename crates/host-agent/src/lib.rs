@@ -34,7 +34,7 @@ pub use boot::{Booted, boot, serve_net};
 pub use identity::{Identity, IdentityError, Joined};
 pub use join::{JoinFailure, JoinOptions, join};
 pub use leave::{LeaveError, Left, leave, rest};
-pub use options::Options;
+pub use options::{Options, Setting};
 pub use run::{RunError, run};
 pub use status::{Running, Status, status};
 

@@ -41,7 +41,50 @@ impl Default for Options {
     }
 }
 
+/// One thing that can be set, as the commands of `muster agent` read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// `--data-dir`.
+    pub flag: &'static str,
+    /// `MUSTER_AGENT_DATA_DIR`.
+    pub variable: &'static str,
+    /// Several are joined by commas; empty when there are none.
+    pub value: String,
+    /// It is what it would be if nobody said anything.
+    pub is_usual: bool,
+}
+
 impl Options {
+    /// What the flags of `muster agent` set: with these another of its commands is about the same agent.
+    pub fn settings(&self) -> Vec<Setting> {
+        let usual = Self::default();
+        let path = |path: &Path| path.display().to_string();
+        let paths = |all: &[PathBuf]| all.iter().map(|one| path(one)).collect::<Vec<_>>().join(",");
+        let all = [
+            ("--identity", "MUSTER_AGENT_IDENTITY", path(&self.identity), path(&usual.identity)),
+            ("--data-dir", "MUSTER_AGENT_DATA_DIR", path(&self.data_dir), path(&usual.data_dir)),
+            ("--run-dir", "MUSTER_AGENT_RUN_DIR", path(&self.run_dir), path(&usual.run_dir)),
+            ("--docker", "MUSTER_AGENT_DOCKER", path(&self.docker), path(&usual.docker)),
+            (
+                "--network-range",
+                "MUSTER_AGENT_NETWORK_RANGE",
+                self.network_range.clone(),
+                usual.network_range.clone(),
+            ),
+            (
+                "--allow-host-path",
+                "MUSTER_AGENT_ALLOW_HOST_PATHS",
+                paths(&self.allow_host_paths),
+                paths(&usual.allow_host_paths),
+            ),
+        ];
+        let setting = |(flag, variable, value, usual)| {
+            let is_usual = value == usual;
+            Setting { flag, variable, value, is_usual }
+        };
+        all.map(setting).into()
+    }
+
     /// The encrypted copy of the last desired state (STATE-3).
     pub fn cache(&self) -> PathBuf {
         self.data_dir.join("state.cache")

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::options::Options;
+use crate::options::{Options, Setting};
 
 /// The three units, in the order in which they start.
 pub const UNITS: [&str; 3] = ["muster-boot", "muster-netd", "muster-agent"];
@@ -115,24 +115,10 @@ fn text(name: &str, program: &Path, options: &Options) -> String {
     }
 }
 
-/// What differs from the usual, as the flags of `muster agent` read it.
+/// What differs from the usual, as variables that the commands of `muster agent` read.
 fn environment(options: &Options) -> String {
-    let usual = Options::default();
-    let path = |path: &Path| path.display().to_string();
-    let settings = [
-        ("MUSTER_AGENT_IDENTITY", path(&options.identity), path(&usual.identity)),
-        ("MUSTER_AGENT_DATA_DIR", path(&options.data_dir), path(&usual.data_dir)),
-        ("MUSTER_AGENT_RUN_DIR", path(&options.run_dir), path(&usual.run_dir)),
-        ("MUSTER_AGENT_DOCKER", path(&options.docker), path(&usual.docker)),
-        ("MUSTER_AGENT_NETWORK_RANGE", options.network_range.clone(), usual.network_range),
-    ];
-    let differs = settings.into_iter().filter(|(_, is, usual)| is != usual);
-    let mut lines: String = differs.map(|(name, is, _)| format!("Environment={name}={is}\n")).collect();
-    if !options.allow_host_paths.is_empty() {
-        let paths: Vec<String> = options.allow_host_paths.iter().map(|one| path(one)).collect();
-        lines.push_str(&format!("Environment=MUSTER_AGENT_ALLOW_HOST_PATHS={}\n", paths.join(",")));
-    }
-    lines
+    let line = |it: Setting| format!("Environment={}={}\n", it.variable, it.value);
+    options.settings().into_iter().filter(|it| !it.is_usual).map(line).collect()
 }
 
 #[cfg(test)]

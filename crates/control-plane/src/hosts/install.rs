@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use model::hosting::Subnet;
 use sha2::{Digest, Sha256};
 
 /// The script, with gaps.
@@ -18,6 +19,8 @@ const DIRECTORY: &str = "agents";
 #[derive(Debug)]
 pub(crate) struct Agents {
     directory: PathBuf,
+    /// What hosts are told that the addresses of all networks come from.
+    networks: Subnet,
     known: OnceLock<BTreeMap<String, AgentBinary>>,
 }
 
@@ -34,8 +37,8 @@ pub(crate) struct AgentBinary {
 
 impl Agents {
     /// Those of a data directory, and this program itself for its own processor.
-    pub(crate) fn new(data_dir: &Path) -> Self {
-        Self { directory: data_dir.join(DIRECTORY), known: OnceLock::new() }
+    pub(crate) fn new(data_dir: &Path, networks: Subnet) -> Self {
+        Self { directory: data_dir.join(DIRECTORY), networks, known: OnceLock::new() }
     }
 
     /// All of them, by processor. Reads and hashes them the first time: call it on a blocking thread.
@@ -66,6 +69,7 @@ impl Agents {
         SCRIPT
             .replace("@URL@", url)
             .replace("@AUTHORITY@", authority_pem.unwrap_or_default().trim_end())
+            .replace("@NETWORKS@", &self.networks.to_string())
             .replace("@HASHES@", hashes.trim_end())
     }
 
@@ -97,4 +101,23 @@ fn read(path: &Path) -> io::Result<AgentBinary> {
         hasher.update(&buffer[..count]);
     }
     Ok(AgentBinary { path: path.to_owned(), sha256: hex::encode(hasher.finalize()), size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Agents;
+
+    #[test]
+    fn a_machine_is_told_which_addresses_the_server_makes_networks_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let agents = Agents::new(folder.path(), "10.64.0.0/12".parse().unwrap());
+        let script = agents.script("https://muster.example.org:5050", None);
+        assert!(
+            script.contains(
+                r#"export MUSTER_AGENT_NETWORK_RANGE="${MUSTER_AGENT_NETWORK_RANGE:-10.64.0.0/12}""#
+            )
+        );
+        let filled = script.replace(r#""$@""#, "");
+        assert!(!filled.contains('@'), "a gap is left: {script}");
+    }
 }

@@ -50,4 +50,6 @@ else
   mv -f "$new" "$into/muster"
 fi
 
+# The networks of all hosts are made of the same addresses, which the control plane chooses.
+export MUSTER_AGENT_NETWORK_RANGE="${MUSTER_AGENT_NETWORK_RANGE:-@NETWORKS@}"
 printf '%s' "$token" | MUSTER_CA_PEM="$authority" "$into/muster" agent join --server "$url" --token-stdin --start "$@"

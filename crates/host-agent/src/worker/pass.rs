@@ -15,7 +15,7 @@ use host_proto::report::{ItemResult, ReplicaReport, ReplicaState};
 use reconcile::adoption::{take_blocks, with_unclaimed};
 use reconcile::images::pull_name;
 use reconcile::report::{Sight, reports};
-use reconcile::{Actual, Allowed, Item, Phase, Plan, Run, Seen, Step, has_room, plan};
+use reconcile::{Actual, Allowed, Item, Memory, Phase, Plan, Run, Seen, Step, has_room, plan};
 use tokio::task::AbortHandle;
 
 use super::{Done, LISTS_EVERY, Running, SWEEP_EVERY, Worker};
@@ -102,10 +102,9 @@ impl Worker {
 
     /// What nobody claims is served as long as it is there. The firewall follows in the next pass: it was open for more.
     fn adopt(&mut self, actual: &mut Actual) -> Option<Arc<DesiredState>> {
-        let (ended, memory) = (&self.ended, &self.memory);
+        let moving = moving(&self.ended, &self.memory);
         let wanted = self.wanted.as_mut()?;
         let unclaimed = wanted.told.unclaimed.as_ref()?;
-        let moving = |id: &ReplicaId| ended.contains(id) || memory.is_busy(&Item::Replica(id.clone()));
         let seen = actual.containers.known()?;
         let adopted = with_unclaimed(&wanted.told.state, unclaimed, Some(seen), moving);
         take_blocks(&adopted, &wanted.told.state, actual, TAKEN_BLOCKS);
@@ -330,27 +329,26 @@ impl Worker {
         let mut seen = reports(&sight);
         // What a container printed last goes to the server, and from there to people and into its database. The secrets of
         // one that the state does not list are not known to an agent that began after it was dropped.
-        let listed: BTreeSet<&ReplicaId> =
+        let wanted: BTreeSet<&ReplicaId> =
             desired.iter().flat_map(|state| &state.replicas).map(|spec| &spec.replica_id).collect();
         for report in seen.iter_mut().flatten() {
-            if !listed.contains(&report.replica_id) {
+            if !wanted.contains(&report.replica_id) {
                 report.last_log_lines.clear();
             }
-            for text in &mut report.last_log_lines {
+            // An error may be what a health check printed.
+            for text in report.last_log_lines.iter_mut().chain(&mut report.last_error) {
                 *text = self.parts.log.masked(text);
             }
         }
-        // A step for it is under way, or ended after the look: what was seen of it may not be so any more.
-        let (ended, memory) = (&self.ended, &self.memory);
-        let moving = |id: &ReplicaId| ended.contains(id) || memory.is_busy(&Item::Replica(id.clone()));
+        let moving = moving(&self.ended, &self.memory);
         if let Some(reports) = &seen
             && self.online
-            && let Some(status) = self.reporter.changes(reports, moving)
+            && let Some(status) = self.reporter.changes(reports, &moving)
         {
             self.say(ToServer::ReplicaStatus(status));
         }
-        let listed = |id: &ReplicaId| seen.iter().flatten().any(|report| report.replica_id == *id);
-        let unlisted = self.reporter.known().any(|id| !listed(id) && moving(id));
+        let reported = |id: &ReplicaId| seen.iter().flatten().any(|report| report.replica_id == *id);
+        let unlisted = self.reporter.known().any(|id| !reported(id) && moving(id));
         let info = self.parts.engines.info.clone();
         let actual = running.actual.clone();
         self.parts.seen.send_modify(|snapshot| {
@@ -359,6 +357,11 @@ impl Worker {
             snapshot.actual = Some(actual);
         });
     }
+}
+
+/// Whether what was seen of a replica may not be so any more: a step for it is under way, or ended after the look.
+fn moving<'a>(ended: &'a BTreeSet<ReplicaId>, memory: &'a Memory) -> impl Fn(&ReplicaId) -> bool + 'a {
+    |id| ended.contains(id) || memory.is_busy(&Item::Replica(id.clone()))
 }
 
 fn see(

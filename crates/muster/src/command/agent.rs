@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use host_agent::{JoinFailure, JoinOptions, Options, units};
+use host_agent::{JoinFailure, JoinOptions, Options, Setting, units};
 use host_proto::Secret;
 use host_proto::join::TrustAnchor;
 
@@ -79,17 +79,30 @@ pub(crate) fn with_netd(options: Options) -> Options {
         return options;
     }
     let Ok(program) = std::env::current_exe() else { return options };
-    let path = |path: &PathBuf| path.display().to_string();
-    let command = vec![
-        path(&program),
-        "agent".to_owned(),
-        "netd".to_owned(),
-        format!("--identity={}", path(&options.identity)),
-        format!("--data-dir={}", path(&options.data_dir)),
-        format!("--run-dir={}", path(&options.run_dir)),
-        format!("--network-range={}", options.network_range),
-    ];
+    let mut command = vec![program.display().to_string(), "agent".to_owned(), "netd".to_owned()];
+    // Also what is usual: it may stand otherwise in the environment, which netd gets too.
+    let settings = options.settings().into_iter().filter(|it| !it.value.is_empty());
+    command.extend(settings.map(|it| format!("{}={}", it.flag, it.value)));
     Options { netd_command: Some(command), ..options }
+}
+
+/// A command line of this agent, to be pasted into a shell.
+fn again(verb: &str, options: &Options) -> Result<String, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::of(&error))?;
+    let mut line = format!("{} agent {verb}", in_shell(&program.display().to_string()));
+    for Setting { flag, value, .. } in options.settings().into_iter().filter(|it| !it.is_usual) {
+        line.push_str(&format!(" {flag} {}", in_shell(&value)));
+    }
+    Ok(line)
+}
+
+/// A word as a shell reads it.
+fn in_shell(word: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "/.,:_-+@".contains(it);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 async fn join(args: JoinArgs) -> Result<(), Failure> {
@@ -111,18 +124,21 @@ async fn join(args: JoinArgs) -> Result<(), Failure> {
         }
     })?;
     output::line(&format!("This machine is the host {} ({}).", joined.name, joined.host_id))?;
-    let program = std::env::current_exe().map_err(|error| Failure::of(&error))?;
     match (args.start, units::has_systemd()) {
         (true, true) => {
+            let program = std::env::current_exe().map_err(|error| Failure::of(&error))?;
             units::install(&program, &agent).await.map_err(|error| Failure::of(&error))?;
             output::line("Its agent runs, and is started at each boot: systemctl status muster-agent.")
         }
         (true, false) => output::line(&format!(
-            "systemd does not run here: see to it that at each boot `{0} agent boot` is run before the container engine \
-             starts, and `{0} agent run` is kept running.",
-            program.display()
+            "systemd does not run here, so nothing was started. Start the agent now and at each boot, and keep it running:\n\
+             \x20   {}\n\
+             At each boot, and only then, run this first, before the container engine starts:\n\
+             \x20   {}",
+            again("run", &agent)?,
+            again("boot", &agent)?,
         )),
-        (false, _) => output::line(&format!("`{} agent run` runs its agent.", program.display())),
+        (false, _) => output::line(&format!("This runs its agent:\n    {}", again("run", &agent)?)),
     }
 }
 

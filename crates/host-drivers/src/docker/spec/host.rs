@@ -167,7 +167,8 @@ pub(in crate::docker) fn volume_options(
 /// Where a path leads, if that lies at or below one that is allowed. Links are followed first: whoever may write below an
 /// allowed path can make one to anywhere.
 fn allowed_path(allowed: &[PathBuf], path: &str) -> Result<String, String> {
-    let refused = || format!("the operator of this host does not allow services to mount {path}");
+    let refused =
+        || format!("the agent of this host does not let services mount {path}: see its --allow-host-path");
     let plain = |path: &Path| {
         path.is_absolute() && path.components().all(|part| !matches!(part, Component::ParentDir))
     };
