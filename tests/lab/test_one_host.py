@@ -267,7 +267,7 @@ def test_the_agent_runs_where_there_is_nothing_but_itself(world):
 def test_a_machine_without_systemd_and_with_folders_of_its_own_runs_by_the_commands_that_joining_prints(world):
     ground = lab(world, 1, "28")
     host, plane = ground.host(1), planes.Plane(world, ground)
-    places = "--identity '/srv/my host/agent.json' --data-dir /srv/data --run-dir /run/own"
+    places = "--identity '/var/my host/agent.json' --data-dir /var/data --run-dir /run/own"
     # systemd runs there; the command is pasted where it is not to be seen.
     pasted = shlex.quote(f"mount -t tmpfs none /run/systemd && {plane.join_command(host.name)} {places}")
     said = planes.join_with(host, f"unshare --mount sh -c {pasted}")
@@ -276,7 +276,9 @@ def test_a_machine_without_systemd_and_with_folders_of_its_own_runs_by_the_comma
     world.start("agent", host.command("sh", "-c", f"exec {printed['run']}"))
     plane.until_host(host.name, "online")
     wait_for("netd", lambda: host.path("/run/own/netd.sock").exists())
-    check(not host.path("/etc/5050").exists() and not host.path("/var/lib/5050").exists(), "only its own folders are used")
+    wait_for("its copy of the state", lambda: host.path("/var/data/state.cache").exists())
+    usual = [host.path(file) for file in ("/etc/5050/agent.json", "/var/lib/5050/state.cache", "/run/5050/netd.sock")]
+    check(not any(file.exists() for file in usual), "only its own folders are used")
     code, said = host.run("sh", "-c", f"{printed['run'].replace(' agent run ', ' agent status ')}", check=False)
     check(code == 0 and "connected" in said, f"its status: {said}")
     code, said = host.run("sh", "-c", printed["boot"], check=False)
