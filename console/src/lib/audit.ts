@@ -39,7 +39,7 @@ const DONE: Record<string, string> = {
   'assignment.abort': 'aborted the rollout of', 'assignment.change': 'changed', 'assignment.clear': 'began to take away', 'assignment.cleared': 'took away', 'assignment.create': 'made',
   'assignment.delete': 'deleted', 'assignment.done': 'ended the rollout of', 'assignment.pause': 'paused', 'assignment.release': 'released a batch of', 'assignment.resume': 'resumed',
   'assignment.set-revision': 'rolled out another revision by', 'config.create': 'made', 'config.delete': 'deleted', 'config.describe': 'described', 'config.import': 'took over from an agent',
-  'config.revise': 'saved a revision of', 'deployment.abort': 'aborted', 'deployment.done': 'finished', 'deployment.fail': 'began to take back', 'deployment.rolled-back': 'took back', 'host.change': 'changed', 'host.join': 'let join', 'host.remove': 'removed', 'join-token.create': 'made',
+  'config.revise': 'saved a revision of', 'deployment.abort': 'aborted', 'deployment.done': 'finished', 'deployment.fail': 'began to take back', 'deployment.rolled-back': 'took back', 'host.change': 'changed', 'host.join': 'took in', 'host.remove': 'removed', 'join-token.create': 'made',
   'join-token.revoke': 'revoked', 'label.change': 'changed the labels of', 'project.deploy': 'deployed', 'project.remove': 'removed', 'registry.remove': 'removed', 'registry.set': 'set',
   'secret.remove': 'removed', 'secret.set': 'set', 'service.remove': 'removed', 'service.rollback': 'rolled back', 'service.scale': 'scaled', 'session.begin': 'signed in', 'session.end': 'signed out',
   'token.create': 'made', 'token.revoke': 'revoked', 'user.change': 'changed', 'user.change-password': 'changed the password of', 'user.create': 'added', 'user.delete': 'deleted',

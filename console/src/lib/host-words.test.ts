@@ -56,7 +56,7 @@ test('a machine that joins is ticked off step by step, and a missing engine is s
   const open = (one: Parameters<typeof steps>[0]) => steps(one).filter((step) => !step.done).map((step) => step.text);
   const joined = host({ state: 'offline', engine: null, in_sync: false });
   expect(open(null)).toEqual(['the machine joins', 'its agent connects', 'its container engine answers', 'it has applied what it was told']);
-  expect(open(joined)).toEqual(['its agent connects', 'its container engine answers', 'it has applied what it was told']);
+  expect(open(joined)).toEqual(['its agent connects; without systemd, run there what joining printed', 'its container engine answers', 'it has applied what it was told']);
   expect(open({ ...joined, state: 'online' })[0]).toBe('its container engine answers: none does yet, install Docker or start it');
   expect(open({ ...joined, state: 'online', engine: '29' })).toEqual(['it has applied what it was told']);
   expect(steps(host()).map((step) => step.text)).toEqual(['joined as one', 'connected from 192.0.2.7, agent 0.1.0', 'engine 29.1.3 answers', 'it has applied what it was told']);

@@ -97,7 +97,7 @@ export function steps(host: Host | null): Step[] {
   const none = online ? ': none does yet, install Docker or start it' : '';
   return [
     { done: true, text: `joined as ${oneLine(host.name)}` },
-    { done: online, text: online ? `connected from ${oneLine(host.address ?? '–')}, agent ${oneLine(host.agent_version)}` : 'its agent connects' },
+    { done: online, text: online ? `connected from ${oneLine(host.address ?? '–')}, agent ${oneLine(host.agent_version)}` : 'its agent connects; without systemd, run there what joining printed' },
     { done: engine, text: engine ? `engine ${oneLine(host.engine ?? '')} answers` : `its container engine answers${none}` },
     { done: engine && host.in_sync, text: 'it has applied what it was told' },
   ];

@@ -64,8 +64,14 @@ pub struct Joined {
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// The file is not there, or not joined.
-    #[error("this machine is no host yet: run `muster agent join` with the command that the console shows")]
-    NotJoined,
+    #[error(
+        "this machine is no host yet: run the command that `muster hosts add` or the console shows; if it is one, its identity \
+         is not {}: say --identity", path.display()
+    )]
+    NotJoined {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
     /// The file cannot be read or written.
     #[error("the identity {}", path.display())]
     File {
@@ -150,8 +156,9 @@ impl Identity {
     /// # Errors
     /// [`IdentityError::NotJoined`] when it did not.
     pub fn read_joined(path: &Path) -> Result<(Self, Joined), IdentityError> {
-        let identity = Self::read(path)?.ok_or(IdentityError::NotJoined)?;
-        let joined = identity.joined.clone().ok_or(IdentityError::NotJoined)?;
+        let none = || IdentityError::NotJoined { path: path.to_owned() };
+        let identity = Self::read(path)?.ok_or_else(none)?;
+        let joined = identity.joined.clone().ok_or_else(none)?;
         Ok((identity, joined))
     }
 
@@ -220,7 +227,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("etc/agent.json");
         assert_eq!(Identity::read(&path).unwrap(), None);
-        assert!(matches!(Identity::read_joined(&path), Err(IdentityError::NotJoined)));
+        assert!(matches!(Identity::read_joined(&path), Err(IdentityError::NotJoined { .. })));
         let identity = Identity::generate().unwrap();
         identity.write(&path).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);

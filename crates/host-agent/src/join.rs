@@ -121,7 +121,8 @@ pub async fn join(options: &JoinOptions) -> Result<Joined, JoinFailure> {
     }
     identity.join(answer);
     identity.write(&agent.identity)?;
-    identity.joined.ok_or(JoinFailure::Identity(IdentityError::NotJoined))
+    let none = || IdentityError::NotJoined { path: agent.identity.clone() };
+    identity.joined.ok_or_else(|| JoinFailure::Identity(none()))
 }
 
 async fn ask(

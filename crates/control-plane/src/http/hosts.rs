@@ -386,8 +386,12 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica]) -> Vec<String> {
     let mut problems = look.alerts.clone();
     match (look.connected_at, host.last_seen) {
         (Some(_), _) => {}
+        // It mostly comes back at once; it is called online until then.
+        (None, Some(_)) if look.online => {
+            problems.push("its connection ended less than a minute ago: its containers run on".to_owned());
+        }
         (None, Some(_)) => {
-            problems.push("it is not connected: its containers run on as they were".to_owned())
+            problems.push("it is not connected: its containers run on as they were".to_owned());
         }
         (None, None) if clock::now().since(host.joined_at) < OFFLINE_AFTER => {}
         (None, None) => {

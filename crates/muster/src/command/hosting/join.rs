@@ -145,7 +145,7 @@ fn checklist(host: Option<&Host>) -> Vec<String> {
         step(
             is_online,
             format!("connected from {from}, agent {}", safe(&host.agent_version)),
-            "its agent connects",
+            "its agent connects; without systemd, run there what joining printed",
         ),
         step(is_online && engine.is_some(), format!("engine {} answers", or_dash(engine)), missing),
     ]
