@@ -147,7 +147,11 @@ async fn a_host_that_is_not_connected_says_so_at_once_and_when_it_was_also_after
     api.gone("h1", gone).await;
     let host = api.host("h1").await;
     assert_eq!(host.state, "online", "it may be back in a moment");
-    assert!(host.problems.iter().any(|it| it.contains("it is not connected")), "{:?}", host.problems);
+    assert!(
+        host.problems.iter().any(|it| it.contains("its connection ended less than a minute ago")),
+        "{:?}",
+        host.problems
+    );
     let before = (host.last_seen, api.host("h2").await.last_seen);
     drop(api);
     world.stop().await;
