@@ -137,6 +137,21 @@ fn another_count_touches_no_replica_that_stays() {
 }
 
 #[test]
+fn going_back_from_more_replicas_that_do_not_work_is_over_when_they_are_gone() {
+    for fate in [Fate::NoImage, Fate::Exits, Fate::Silent] {
+        let mut sim = Sim::new();
+        sim.deploy(&[("web", spec("web:1").times(2))]);
+        sim.finish();
+        let before = sim.ids("web");
+        sim.fate("web:1", fate);
+        sim.deploy(&[("web", spec("web:1").times(4))]);
+        sim.finish();
+        assert_eq!((sim.state(), sim.ids("web")), (DeploymentState::RolledBack, before), "{fate:?}");
+        assert!(!sim.reason().contains("not back"), "{fate:?}: {}", sim.reason());
+    }
+}
+
+#[test]
 fn a_service_that_is_not_named_any_more_goes() {
     let mut sim = Sim::new();
     sim.deploy(&[("a", spec("a:1")), ("b", spec("b:1"))]);

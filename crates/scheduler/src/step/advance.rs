@@ -29,12 +29,14 @@ impl Look<'_> {
 
     /// A replica's own way, whatever becomes of the others.
     fn go_on(&self, step: &mut Step, failed: &mut Failures, replica: &Replica) {
-        if replica.stays() && self.is_current(replica) && self.gives_up_place(step, failed, replica) {
+        // One too many is dismissed, whether it works or not.
+        let is_wanted = self.is_current(replica) && replica.number <= self.wanted.count;
+        if replica.stays() && is_wanted && self.gives_up_place(step, failed, replica) {
             return;
         }
         match replica.phase {
-            Phase::Preparing if self.is_current(replica) => self.look_at_prepared(step, failed, replica),
-            Phase::Starting if self.is_current(replica) => self.look_at_new(step, failed, replica),
+            Phase::Preparing if is_wanted => self.look_at_prepared(step, failed, replica),
+            Phase::Starting if is_wanted => self.look_at_new(step, failed, replica),
             Phase::Preparing | Phase::Starting | Phase::Serving => {}
             Phase::Draining => match self.drained_at(replica) {
                 Some(at) if self.now < at => step.look_at(at),
