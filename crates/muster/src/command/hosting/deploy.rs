@@ -65,6 +65,10 @@ async fn planned(client: &Client, project: &str, deploy: &Deploy) -> Result<Plan
 }
 
 fn show(format: Format, plan: &Plan) -> Result<(), Failure> {
+    // What is refused as a whole has no plan to show.
+    if format == Format::Table && plan.text.is_empty() && !plan.refusals.is_empty() {
+        return Ok(());
+    }
     let changed = plan.services.iter().filter(|service| service.change != "unchanged");
     output::value(format, plan, || text(plan), || changed.map(|service| service.name.clone()).collect())
 }

@@ -69,7 +69,7 @@ fn row(host: &Host) -> Vec<String> {
         host.cpu_used.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0)),
         memory(host),
         bytes(host.disk_free_bytes),
-        safe(&host.agent_version),
+        or_dash(Some(&host.agent_version)),
         last_seen(host),
         or_dash(host.problems.first().map(String::as_str)),
     ]
@@ -116,7 +116,7 @@ fn details(host: &Host) -> String {
         ("replicas", format!("{} of {} ready", host.ready, host.replicas)),
         ("sync", format!("{sync} (generation {})", host.generation)),
         ("address", or_dash(host.address.as_deref())),
-        ("agent", safe(&host.agent_version)),
+        ("agent", or_dash(Some(&host.agent_version))),
         ("engine", or_dash(host.engine.as_deref())),
         ("system", format!("{}, kernel {}, {}", safe(&host.os), safe(&host.kernel), safe(&host.arch))),
         ("processors", host.cpus.to_string()),
