@@ -333,7 +333,10 @@ fn the_one_before_serves_until_it_is_known_that_new_ports_can_be_opened() {
         sim.steps(1);
         sim.taken(8090);
         let old = before[0].clone();
-        sim.watch(move |sim| assert_eq!(sim.phase(&old), Phase::Serving, "the old one goes"));
+        sim.watch(move |sim| {
+            assert_eq!(sim.phase(&old), Phase::Serving, "the old one goes");
+            assert!(sim.leads(8080), "{image}: nobody answers on the port that was open before");
+        });
         sim.finish();
         assert_eq!((sim.state(), sim.ids("web")), (DeploymentState::RolledBack, before), "{image}");
         assert!(sim.reason().contains("port 8090/tcp on h1: address already in use"), "{}", sim.reason());

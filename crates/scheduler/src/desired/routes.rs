@@ -1,11 +1,11 @@
 //! Ports of the host that lead to replicas. A port of a release that is on its way is opened at once, so that one which
-//! is taken is known before anything is replaced.
+//! is taken is known before anything is replaced; one that it gives up stays until all of its deployment is done.
 
 use std::collections::BTreeMap;
 
 use host_proto::desired::{DesiredState, Removals, Route, RouteKind, Upstream};
 use host_proto::id::RouteId;
-use model::hosting::{Host, Phase, ProjectWorld, Replica, Service};
+use model::hosting::{Host, Phase, ProjectWorld, Release, Replica, Service};
 use model::service::{Port, Protocol};
 
 use crate::hash::route_id;
@@ -34,12 +34,13 @@ pub(super) fn add(project: &ProjectWorld, host: &Host, state: &mut DesiredState,
             continue;
         }
         let current = service.current.as_ref().and_then(|id| project.releases.get(id));
-        let mut ports: BTreeMap<RouteId, &Port> = BTreeMap::new();
+        let mut ports: BTreeMap<RouteId, (&Release, &Port)> = BTreeMap::new();
         for release in [current, project.wanted(service).release].into_iter().flatten() {
-            ports.extend(release.spec.ports.iter().filter_map(|port| Some((route_of(service, port)?, port))));
+            let routed = |port| Some((route_of(service, port)?, (release, port)));
+            ports.extend(release.spec.ports.iter().filter_map(routed));
         }
-        for (id, port) in ports {
-            let upstreams = upstreams(project, &here, port);
+        for (id, (release, port)) in ports {
+            let upstreams = upstreams(project, &here, release, port);
             state.routes.push(Route {
                 id,
                 kind: match port.protocol {
@@ -57,11 +58,13 @@ pub(super) fn add(project: &ProjectWorld, host: &Host, state: &mut DesiredState,
     removals.routes = u32::MAX;
 }
 
-/// The replicas that a port leads to: those that work; if none does, those that did.
-fn upstreams(project: &ProjectWorld, here: &[&Replica], port: &Port) -> Vec<Upstream> {
+/// The replicas that a port of a release leads to: those that work; if none does, those that did. One of another release
+/// without the port has it all the same when its container is that of this release: nothing but ports came between.
+fn upstreams(project: &ProjectWorld, here: &[&Replica], release: &Release, port: &Port) -> Vec<Upstream> {
     let to = |replica: &&Replica| {
-        let release = project.release_of(replica)?;
-        let its = release.spec.ports.iter().find(|its| its.collides(port))?;
+        let of = project.release_of(replica)?;
+        let its = of.spec.ports.iter().find(|its| its.collides(port));
+        let its = its.or((of.container_hash == release.container_hash).then_some(port))?;
         let ip = replica.addresses.first()?.ip;
         Some(Upstream { replica_id: replica.id.clone(), ip: ip.into(), port: its.container })
     };

@@ -142,14 +142,18 @@ fn running(world: &ProjectWorld, hosts: &[HostView], failed: &Failures, now: Uni
     let mut all = true;
     for item in &deployment.items {
         let mut there = is_there(world, hosts, item, item.to.as_ref());
-        let open = || {
-            opening(world, hosts, &item.service_id, now)
-                .or_else(|| leading(world, hosts, item, now))
-                .or_else(|| closing(world, hosts, item, now))
+        let waits = || {
+            let of = |until: Option<UnixMillis>, what| until.map(|until| (until, what));
+            of(opening(world, hosts, &item.service_id, now), "its ports to be open")
+                .or_else(|| of(leading(world, hosts, item, now), "its ports to lead to it"))
+                .or_else(|| of(closing(world, hosts, item, now), "its networks to be closed"))
         };
-        if there && let Some(until) = open() {
+        if there && let Some((until, what)) = waits() {
             there = false;
             step.look_at(until);
+            if let Some(service) = world.services.iter().find(|it| it.id == item.service_id) {
+                step.wait(service, what);
+            }
         }
         all &= there;
         if there && item.outcome == ItemOutcome::Waiting {

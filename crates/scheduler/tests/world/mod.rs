@@ -217,6 +217,12 @@ impl Sim {
         self.host.routes.clone()
     }
 
+    /// Whether a port of the host is to lead to anybody.
+    pub(crate) fn leads(&self, port: u16) -> bool {
+        let routes = self.desired().routes;
+        routes.iter().any(|route| route.listen_port == Some(port) && !route.upstreams.is_empty())
+    }
+
     pub(crate) fn now(&self) -> i64 {
         self.now
     }
