@@ -50,6 +50,11 @@ def refused(ground, poller, text, *reasons):
     ground.foreign.untouched()
 
 
+def logged(ground, text):
+    """What the host itself says of it."""
+    wait_for(f"{text} in the host's log", lambda: text in ground.plane.must("hosts", "log", ground.host.name), 40)
+
+
 @on_each_engine
 def test_r68_an_update_has_no_gap_and_leaves_nothing_of_the_old_release(world, engine):
     ground, poller = serving(world, engine)
@@ -129,6 +134,7 @@ def test_state_10_a_port_that_is_taken_is_refused_also_when_no_container_changes
     equal(ground.starts("page"), before, "containers")
     # It answered where it was all the time, although its port was to be another one.
     poller.unbroken(least=20)
+    logged(ground, "port 8090/tcp: address already in use")
     ground.foreign.untouched()
 
 

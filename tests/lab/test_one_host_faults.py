@@ -214,6 +214,33 @@ def test_state_7_state_13_a_restored_control_plane_removes_nothing(world):
     ground.foreign.untouched()
 
 
+def test_state_7_a_project_that_a_restored_control_plane_does_not_know_never_begins_beside_its_data(world):
+    ground = OneHost(world)
+    plane = ground.plane
+    old = plane.backup("old")
+    plane.deployed("kept", projects.kept())
+    wait_for("the page", lambda: ground.page(PAGE) == "v1", 30)
+    volumes = lambda: [volume["Name"] for volume in ground.host.engine.volumes() if volume["Name"].startswith("muster-kept-")]
+    before = volumes()
+    equal(len(before), 1, "volumes")
+    plane.stop()
+    plane.restore(old)
+    plane.until_host(ground.host.name, "online", 90)
+    code, said = plane.deploy("kept", projects.kept(extra="    x-muster: {deadline: 8s}\n"))
+    check(code != 0, f"deployed again it ended with {code}: {said}")
+    equal(volumes(), before, "volumes")
+    # Nor when what it runs was given up.
+    plane.must("hosts", "set", ground.host.name, "--adopting=false", "--yes")
+    wait_for("the end of what the server does not know", lambda: not ground.ours("kept", running=False), 60)
+    code, said = plane.deploy("kept", projects.kept(extra="    x-muster: {deadline: 8s}\n"))
+    check(code != 0 and before[0] in said and "docker volume rm" in said, f"deployed again it ended with {code}: {said}")
+    equal(volumes(), before, "volumes")
+    ground.host.run("docker", "volume", "rm", before[0])
+    plane.deployed("kept", projects.kept())
+    wait_for("the page", lambda: ground.page(PAGE) == "v1", 30)
+    ground.foreign.untouched()
+
+
 def test_state_7_what_a_restored_control_plane_does_not_know_is_served_and_keeps_its_volume(world):
     ground = OneHost(world)
     plane = ground.plane

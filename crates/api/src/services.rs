@@ -223,7 +223,8 @@ pub struct Replica {
     /// Its number within the service.
     pub number: u32,
     /// `starting`, `healthy`, `running` (it has no health check), `unhealthy`, `stopped`, `failed`, `stranded` (its host is
-    /// offline, or no container engine answers there: all but this is as it was last).
+    /// offline or has not connected since the server started, or no container engine answers there: the reason says which, all
+    /// else is as it was last).
     pub state: String,
     /// Whether it is new, serves, or leaves: `starting`, `serving`, `draining`, `removing`.
     pub phase: String,

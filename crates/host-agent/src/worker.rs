@@ -89,6 +89,10 @@ pub(crate) struct Worker {
     /// Replicas whose steps ended since the last look began.
     ended: BTreeSet<ReplicaId>,
     look: Look,
+    /// Ports that cannot be carried, in words that stand in the log.
+    bad_ports: BTreeSet<String>,
+    /// Replicas whose health checks fail, as stands in the log.
+    ill: BTreeSet<ReplicaId>,
     /// A pass is to begin.
     due: bool,
     /// A state came that the next pass may begin with what was seen last.
@@ -168,6 +172,8 @@ impl Worker {
             under_way: HashMap::new(),
             ended: BTreeSet::new(),
             look: Look { lists: true, ..Look::default() },
+            bad_ports: BTreeSet::new(),
+            ill: BTreeSet::new(),
             due: true,
             hurry: false,
             rested: false,

@@ -172,15 +172,24 @@ async fn remember(console: &str, password: Option<String>) -> Result<Known, Stri
         }
         None => contexts.contexts.get(name).and_then(|context| context.token.clone()),
     };
-    let client = match &token {
+    let mut client = match &token {
         Some(token) => api::Client::new(console, &api::Trust::System, Some(token.clone())).ok(),
         None => None,
     };
+    // It may be another data directory's, or have ended.
+    if let Some(known) = &client
+        && known.hosts().await.is_err()
+    {
+        client = None;
+    }
     let context = Context { url: console.to_owned(), token, spki_sha256: None };
     let is_current = contexts.put(name, context, Turn::No);
     contexts.save().map_err(|failure| failure.to_string())?;
     let program = program();
     let next = match (is_current, &contexts.current) {
+        _ if client.is_none() => format!(
+            "Next: open the console, or log the command line in, which is not:  {program} login {console} --context {name}"
+        ),
         (false, Some(current)) => format!(
             "Next: open the console, or run  {program} agents list --context {name}   (it is logged in already; your \
              current context stays {current})."
@@ -190,11 +199,11 @@ async fn remember(console: &str, password: Option<String>) -> Result<Known, Stri
     Ok(Known { next, client })
 }
 
-/// The command line is logged in.
+/// What the command line knows of this server.
 struct Known {
     /// What to do next, for people.
     next: String,
-    /// The API as the command line uses it.
+    /// The API as the command line uses it; absent when it is not logged in.
     client: Option<api::Client>,
 }
 

@@ -1,7 +1,7 @@
 //! Volumes: made when they are missing, kept when the state does not list them any more, deleted only when it says so with
 //! the right confirmation (R43).
 
-use host_proto::desired::{Volume, VolumeState};
+use host_proto::desired::{MountSource, ReplicaSpec, Volume, VolumeState};
 
 use crate::action::Action;
 use crate::actual::Seen;
@@ -19,18 +19,53 @@ pub(crate) fn make(planner: &mut Planner<'_>) {
         match name_state(&planner.actual.volumes, volume.id.as_str(), &volume.name) {
             NameState::Ours => {}
             NameState::Held(why) => planner.hold(item, title, why),
-            NameState::Free => {
-                let action = Action::CreateVolume { volume: volume.id.clone(), name: volume.name.clone() };
-                planner.step(Step {
-                    item,
-                    title,
-                    phase: Phase::Volumes,
-                    needs: Vec::new(),
-                    actions: vec![action],
-                });
-            }
+            NameState::Free => match forgotten(planner, volume) {
+                Some(other) => {
+                    let why = format!(
+                        "this host has {other}, made for a volume of this name and not known to the control plane: it may have \
+                         the data. Copy what is needed, remove it with docker volume rm, and deploy again"
+                    );
+                    planner.hold(item, title, Why::Refused(why));
+                }
+                None => {
+                    let action =
+                        Action::CreateVolume { volume: volume.id.clone(), name: volume.name.clone() };
+                    planner.step(Step {
+                        item,
+                        title,
+                        phase: Phase::Volumes,
+                        needs: Vec::new(),
+                        actions: vec![action],
+                    });
+                }
+            },
         }
     }
+}
+
+/// A volume of ours that was made under the same name for another identifier, which the control plane does not know: it was
+/// restored, and what it makes anew would begin without the data that is there.
+fn forgotten<'p>(planner: &Planner<'p>, volume: &Volume) -> Option<&'p str> {
+    let Seen::Known(listed) = &planner.actual.volumes else { return None };
+    let stem = stem(&volume.name, volume.id.as_str())?;
+    let is_forgotten = |id: &str| {
+        let known = planner.desired.volumes.iter().any(|it| it.id.as_str() == id);
+        let mounts = |spec: &ReplicaSpec| {
+            let of = |source: &MountSource| matches!(source, MountSource::Volume { volume_id } if volume_id.as_str() == id);
+            spec.mounts.iter().any(|mount| of(&mount.source))
+        };
+        let unclaimed = |spec: &&ReplicaSpec| planner.allowed.unclaimed.contains(&spec.replica_id);
+        !known || planner.desired.replicas.iter().filter(unclaimed).any(mounts)
+    };
+    let mut others = listed.ours.iter().filter(|(id, _)| id.as_str() != volume.id.as_str());
+    let same = others.find(|(id, name)| self::stem(name, id) == Some(stem) && is_forgotten(id));
+    same.map(|(_, name)| name.as_str())
+}
+
+/// What the name of a volume says of its project and its own name there: all but the end of its identifier.
+fn stem<'n>(name: &'n str, id: &str) -> Option<&'n str> {
+    let (stem, tail) = name.rsplit_once('-')?;
+    (!tail.is_empty() && id.to_ascii_lowercase().ends_with(tail)).then_some(stem)
 }
 
 fn named(volume: &Volume) -> (Item, String) {

@@ -461,6 +461,37 @@ fn a_volume_that_the_state_does_not_list_any_more_is_kept() {
     check(&world, "nothing to do");
 }
 
+/// As after a restore of the control plane: what was deployed after the back-up and is deployed again has other identifiers.
+#[test]
+fn state_7_a_volume_is_not_made_anew_beside_one_of_its_name_that_the_control_plane_does_not_know() {
+    let mut desired = state(0);
+    desired.volumes.push(volume(1));
+    let mut world = World::settled(desired);
+    world.desired.volumes = vec![volume(2)];
+    check(
+        &world,
+        "not now:
+           ! volume muster-data-2: this host has muster-data-1, made for a volume of this name and not known to the control \
+         plane: it may have the data. Copy what is needed, remove it with docker volume rm, and deploy again",
+    );
+    // Two that the control plane knows are its own business, as when one of them is on its way out.
+    world.desired.volumes.push(volume(1));
+    check(
+        &world,
+        "volumes:
+           + volume muster-data-2: create muster-data-2",
+    );
+    world.settle();
+    world.volumes().ours.remove("vol_2");
+    world.desired.volumes.pop();
+    world.volumes().ours.remove("vol_1");
+    check(
+        &world,
+        "volumes:
+           + volume muster-data-2: create muster-data-2",
+    );
+}
+
 #[test]
 fn r35_a_network_is_removed_when_the_last_container_has_left_it() {
     let mut world = World::settled(state(1));

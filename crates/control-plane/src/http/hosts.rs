@@ -404,10 +404,15 @@ fn problems(host: &Host, look: &Look, replicas: &[Replica]) -> Vec<String> {
         problems.push("no container engine answers there: start it, or install Docker".to_owned());
     }
     if host.adopting {
-        let unknown = look.unknown;
+        // What it runs is known when it has said so.
+        let unknown = match (look.connected_at, look.unknown) {
+            (None, _) => String::new(),
+            (Some(_), 1) => " (1 container is unknown here)".to_owned(),
+            (Some(_), count) => format!(" ({count} containers are unknown here)"),
+        };
         problems.push(format!(
-            "it removes nothing, as this server is older than what it runs ({unknown} containers are unknown here): \
-             muster hosts set {} --adopting=false lets it remove them",
+            "it removes nothing, as this server is older than what it runs{unknown}: muster hosts set {} --adopting=false \
+             lets it remove them",
             host.name
         ));
     }

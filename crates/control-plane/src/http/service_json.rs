@@ -28,10 +28,15 @@ impl HostSeen {
 
     /// Why nobody knows what its replicas do, in words; `None` when it is known.
     fn blindness(&self) -> Option<String> {
-        if self.presence == Presence::Gone {
-            return Some(format!("host {} is offline", self.name));
+        match self.presence {
+            Presence::Gone => Some(format!("host {} is offline", self.name)),
+            Presence::Awaited => {
+                Some(format!("host {} has not connected since the server started", self.name))
+            }
+            Presence::Online => {
+                self.engine_down.then(|| format!("no container engine answers on host {}", self.name))
+            }
         }
-        self.engine_down.then(|| format!("no container engine answers on host {}", self.name))
     }
 
     /// Whether what its replicas do is known.
@@ -97,8 +102,9 @@ pub(super) fn service(
 fn replica(world: &ProjectWorld, service: &Service, replica: &Replica, hosts: &Hosts) -> ReplicaJson {
     let report = replica.report.as_ref();
     let host = hosts.get(&replica.host_id);
-    let is_known = host.is_some_and(HostSeen::is_known);
-    let reason = report.and_then(|it| it.last_error.clone().or_else(|| it.held_reason.clone()));
+    let blindness = host.map_or_else(|| Some("its host is gone".to_owned()), HostSeen::blindness);
+    let is_known = blindness.is_none();
+    let said = report.and_then(|it| it.last_error.clone().or_else(|| it.held_reason.clone()));
     ReplicaJson {
         id: replica.id.to_string(),
         name: scheduler::desired::container_name(
@@ -120,7 +126,7 @@ fn replica(world: &ProjectWorld, service: &Service, replica: &Replica, hosts: &H
         restarts: report.map_or(0, |it| it.restarts),
         started_at: report.and_then(|it| it.started_at.clone()),
         exit_code: report.and_then(|it| it.exit_code),
-        reason,
+        reason: blindness.or(said),
         last_lines: report.map(|it| it.last_log_lines.clone()).unwrap_or_default(),
     }
 }
@@ -203,11 +209,11 @@ mod tests {
         };
         let healthy = replica(ReplicaState::Running, HealthState::Healthy);
         assert_eq!(state(&healthy, is_known(Presence::Online, false)), "healthy");
-        // The server started a moment ago: its hosts are on their way back (OFF-4).
-        assert_eq!(state(&healthy, is_known(Presence::Awaited, false)), "healthy");
         for said in [ReplicaState::Running, ReplicaState::Failed, ReplicaState::Creating] {
             let replica = replica(said, HealthState::Healthy);
             assert_eq!(state(&replica, is_known(Presence::Gone, false)), "stranded");
+            // Nor what the database of a server says that started a moment ago.
+            assert_eq!(state(&replica, is_known(Presence::Awaited, false)), "stranded");
             assert_eq!(state(&replica, is_known(Presence::Online, true)), "stranded");
         }
     }

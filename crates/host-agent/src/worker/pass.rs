@@ -10,8 +10,8 @@ use host_drivers::health::targets;
 use host_proto::desired::{DesiredState, Section};
 use host_proto::id::ReplicaId;
 use host_proto::limits::TAKEN_BLOCKS;
-use host_proto::message::ToServer;
-use host_proto::report::{ItemResult, ReplicaReport, ReplicaState};
+use host_proto::message::{HostLogLevel, HostLogSource, ToServer};
+use host_proto::report::{ItemResult, ItemState, ReplicaReport, ReplicaState};
 use reconcile::adoption::{take_blocks, with_unclaimed};
 use reconcile::images::pull_name;
 use reconcile::report::{Sight, reports};
@@ -20,6 +20,7 @@ use tokio::task::AbortHandle;
 
 use super::{Done, LISTS_EVERY, Running, SWEEP_EVERY, Worker};
 use crate::handles::Snapshot;
+use crate::hostlog::{About, HostLog};
 use crate::images::{EngineShelf, needed};
 use crate::report::Pass;
 
@@ -209,12 +210,24 @@ impl Worker {
     async fn serve(&mut self) {
         let Some(state) = self.wanted.as_ref().map(|wanted| wanted.state.clone()) else { return };
         let items = self.parts.net.serve(&state).await;
+        self.tell_ports(&items);
         if self.parts.net.down.is_some() {
             self.next_pass = self.next_pass.min(self.parts.clock.now() + SOON);
         }
         if let Some(running) = &mut self.run {
             running.net_items.extend(items);
         }
+    }
+
+    /// What cannot be carried stands in the host's log once, until it is another.
+    fn tell_ports(&mut self, items: &[ItemResult]) {
+        let is_bad = |it: &&ItemResult| matches!(it.state, ItemState::Failed | ItemState::Refused);
+        let bad: BTreeSet<String> = items.iter().filter(is_bad).map(in_words).collect();
+        for text in bad.difference(&self.bad_ports) {
+            tracing::warn!("{text}");
+            self.parts.log.push(HostLogLevel::Error, HostLogSource::Net, About::default(), text);
+        }
+        self.bad_ports = bad;
     }
 
     /// Everything of the plan ended. When it changed something, another look says whether all is well.
@@ -340,6 +353,7 @@ impl Worker {
                 *text = self.parts.log.masked(text);
             }
         }
+        self.ill = tell_ill(&self.parts.log, desired, seen.as_deref().unwrap_or_default(), &self.ill);
         let moving = moving(&self.ended, &self.memory);
         if let Some(reports) = &seen
             && self.online
@@ -362,6 +376,29 @@ impl Worker {
 /// Whether what was seen of a replica may not be so any more: a step for it is under way, or ended after the look.
 fn moving<'a>(ended: &'a BTreeSet<ReplicaId>, memory: &'a Memory) -> impl Fn(&ReplicaId) -> bool + 'a {
     |id| ended.contains(id) || memory.is_busy(&Item::Replica(id.clone()))
+}
+
+/// Says of replicas whose health checks fail, and did not before, that they do. All whose do.
+fn tell_ill(
+    log: &HostLog,
+    desired: Option<&DesiredState>,
+    seen: &[ReplicaReport],
+    before: &BTreeSet<ReplicaId>,
+) -> BTreeSet<ReplicaId> {
+    let mut ill = BTreeSet::new();
+    for report in seen.iter().filter(|report| report.state == ReplicaState::Unhealthy) {
+        let id = &report.replica_id;
+        ill.insert(id.clone());
+        if !before.contains(id) {
+            let spec = desired.iter().flat_map(|state| &state.replicas).find(|spec| spec.replica_id == *id);
+            let name = spec.map_or(id.as_str(), |spec| spec.name.as_str());
+            let why = report.last_error.as_deref().unwrap_or("its health check fails");
+            let about = About { replica: Some(id.clone()), release: None };
+            let text = format!("{name}: is unhealthy: {why}");
+            log.push(HostLogLevel::Error, HostLogSource::Replica, about, &text);
+        }
+    }
+    ill
 }
 
 fn see(

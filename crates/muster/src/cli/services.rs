@@ -175,7 +175,7 @@ pub(crate) enum SecretsVerb {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SecretsList {
     /// The project's name
-    #[arg(value_name = "PROJECT", required_unless_present = "project_flag", add = names(Noun::Project))]
+    #[arg(value_name = "PROJECT", add = names(Noun::Project))]
     pub(crate) project: Option<String>,
     /// The same as PROJECT
     #[arg(long = "project", short = 'p', value_name = "NAME", conflicts_with = "project", add = names(Noun::Project))]

@@ -120,6 +120,10 @@ async fn join(args: JoinArgs) -> Result<(), Failure> {
             JoinFailure::Unreachable(_) => {
                 failure.hint("Nothing is lost: the same command can be run again.")
             }
+            JoinFailure::Already { .. } => match again("leave", &agent) {
+                Ok(command) => failure.hint(format!("Run: {command}")),
+                Err(_) => failure,
+            },
             _ => failure,
         }
     })?;

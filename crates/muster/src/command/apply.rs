@@ -76,10 +76,11 @@ fn told(outcome: &Outcome, dry_run: bool) -> String {
         text.push_str(&format!(": revision {revision}"));
     }
     if *outcome == "changed" && *assignments > 0 {
-        text.push_str(&format!(
-            "; {assignments} assignments go on with what they give: muster assignments list --config {}",
-            safe(config)
-        ));
+        let go_on = match assignments {
+            1 => "1 assignment goes on with what it gives".to_owned(),
+            more => format!("{more} assignments go on with what they give"),
+        };
+        text.push_str(&format!("; {go_on}: muster assignments list --config {}", safe(config)));
     }
     if let Some(error) = error {
         text.push_str(&format!(": {}", error.lines().map(safe).collect::<Vec<_>>().join("\n")));

@@ -33,6 +33,9 @@ pub(crate) fn audit(args: AuditArgs, global: &Global) -> Result<(), Failure> {
             None => {
                 let page = read(&client, &filter, limit).await?;
                 let table = || {
+                    if page.items.is_empty() {
+                        return "No entry of the audit trail matches.".to_owned();
+                    }
                     let head = ["at", "actor", "address", "action", "object", "before", "after"];
                     output::table(&head, page.items.iter().map(row))
                 };

@@ -16,7 +16,7 @@ use crate::cli::{
 };
 use crate::context::client;
 use crate::failure::{Failure, Kind};
-use crate::output::{self, safe};
+use crate::output::{self, counted, safe};
 
 /// The longest page of the API.
 const PAGE: u32 = 500;
@@ -212,8 +212,9 @@ async fn rm(args: ConfigsRm, global: &Global) -> Result<(), Failure> {
     let config = client.config(&args.name).await?;
     let head = &config.value.summary;
     if head.assignments > 0 {
-        let (name, count) = (safe(&head.name), head.assignments);
-        let text = format!("{count} assignments use the configuration {name}: it cannot be removed");
+        let name = safe(&head.name);
+        let users = counted(head.assignments, "assignment uses", "assignments use");
+        let text = format!("{users} the configuration {name}: it cannot be removed");
         let hint = format!("See them with muster assignments list --config {name}");
         return Err(Failure::new(Kind::Conflict, text).hint(hint));
     }

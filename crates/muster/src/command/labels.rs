@@ -114,7 +114,8 @@ pub(super) async fn label(args: AgentsLabel, global: &Global) -> Result<(), Fail
     let uid = whole_uid(&client, &args.instance_uid).await?;
     let change = LabelChange { agents: Some(vec![uid.clone()]), ..change(&args.labels)? };
     let before = client.agent(&uid).await?.summary.labels;
-    let plan = format!("On agent {uid} ({}): {}.", labels_text(&before), told(&change));
+    let has = if before.is_empty() { "no labels".to_owned() } else { labels_text(&before) };
+    let plan = format!("On agent {uid} ({has}): {}.", told(&change));
     if !agree(args.consent, &plan)? {
         return Ok(());
     }

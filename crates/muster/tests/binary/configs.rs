@@ -79,7 +79,7 @@ fn a_configuration_is_written_assigned_rolled_out_and_taken_back() {
 
     write(&place, "otel.yaml", &FIRST.replace("grpc: null", "http: null"));
     let changed = good(&place, &["configs", "apply", "-f", "otel.yaml", "-m", "http"]);
-    assert!(changed.starts_with("config/otel changed: revision 2; 1 assignments go on"), "{changed}");
+    assert!(changed.starts_with("config/otel changed: revision 2; 1 assignment goes on"), "{changed}");
     let diff = good(&place, &["configs", "diff", "otel"]);
     assert!(diff.contains("receiver otlp changed: protocols.grpc removed; protocols.http added"), "{diff}");
     let dry = good(&place, &["assignments", "set-revision", &id, "2", "--dry-run"]);

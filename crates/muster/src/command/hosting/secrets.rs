@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Read};
 
+use api::Client;
 use api::services::{Secret, SetSecret};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -28,8 +29,11 @@ pub(crate) fn secrets(args: SecretsArgs, global: &Global) -> Result<(), Failure>
 }
 
 async fn list(args: &SecretsList, global: &Global) -> Result<(), Failure> {
-    let project = args.project.as_deref().or(args.project_flag.as_deref()).unwrap_or_default();
-    let list = client(&args.connection, global)?.secrets(project).await?;
+    let client = client(&args.connection, global)?;
+    let Some(project) = args.project.as_deref().or(args.project_flag.as_deref()) else {
+        return Err(which(&client).await?);
+    };
+    let list = client.secrets(project).await?;
     let table = || {
         if list.items.is_empty() {
             let project = safe(project);
@@ -40,6 +44,18 @@ async fn list(args: &SecretsList, global: &Global) -> Result<(), Failure> {
     };
     output::value(args.output.format, &list, table, || {
         list.items.iter().map(|one| one.name.clone()).collect()
+    })
+}
+
+/// Secrets belong to projects, and none was named.
+async fn which(client: &Client) -> Result<Failure, Failure> {
+    let all: Vec<_> = client.projects().await?.items.iter().map(|project| safe(&project.name)).collect();
+    let failure = Failure::usage("of which project?");
+    Ok(match all.is_empty() {
+        true => {
+            failure.hint("There is none yet: muster secrets set PROJECT/NAME makes one with a secret in it.")
+        }
+        false => failure.hint(format!("muster secrets list PROJECT, with one of: {}", all.join(", "))),
     })
 }
 

@@ -74,6 +74,10 @@ fn details(service: &Service) -> String {
         ("image", safe(&service.image)),
         ("ports", or_dash(Some(&service.ports.join(", ")))),
     ]);
+    if service.replicas.is_empty() && service.release.is_none() {
+        let project = safe(&service.project);
+        return format!("{head}\n\nIt has never run: muster deployments list -p {project} says why.");
+    }
     if service.replicas.is_empty() {
         return head;
     }
