@@ -283,6 +283,16 @@ def test_a_machine_without_systemd_and_with_folders_of_its_own_runs_by_the_comma
     check(code == 0 and "connected" in said, f"its status: {said}")
     code, said = host.run("sh", "-c", printed["boot"], check=False)
     check(code == 0, f"boot ended with {code}: {said}")
+    # Nobody but the agent starts netd here, and it does so at once.
+    ground.load()
+    plane.deployed("page", projects.page())
+    page = lambda: host.run("curl", "-s", "-m", "1", f"http://127.0.0.1:{projects.ADMIN_PORT}/", check=False)[1].strip()
+    wait_for("the page", lambda: page() == "v1", 20)
+    netd = lambda: host.run("pgrep", "-f", "agent netd", check=False)[1].split()
+    for _ in range(2):
+        before = netd()
+        host.run("pkill", "-9", "-f", "agent netd")
+        wait_for("another netd, and the page", lambda: page() == "v1" and netd() not in ([], before), 4)
 
 
 def test_state_8_a_volume_of_somebody_else_is_not_taken_for_ours(world):

@@ -174,13 +174,18 @@ impl RawConfig {
                 }
             }
         }
+        let public_url = self.public_url.map(|url| public_url(&url)).transpose()?;
+        if let Some(url) = public_url.as_ref().filter(|url| !url.secure && tls != TlsChoice::Off) {
+            let reason = format!("{} is http, and this server speaks HTTPS: write https://", url.text);
+            return wrong("--public-url", reason);
+        }
         Ok(Config {
             key_file: self.key_file.unwrap_or_else(|| self.data_dir.join("master.key")),
             data_dir: self.data_dir,
             opamp_listen,
             listen,
             tls,
-            public_url: self.public_url.map(|url| public_url(&url)).transpose()?,
+            public_url,
             trusted_proxies: TrustedProxies::parse(&self.trusted_proxies)
                 .or_else(|reason| wrong("--trusted-proxy", reason))?,
             max_message: max_message(&self.max_message)?,

@@ -3,12 +3,15 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use host_drivers::docker::events::Hint;
 use host_drivers::netd;
 use host_drivers::nft::{DockerFirewall, Drift, Ensured, Nft, Program};
 use host_proto::desired::{DesiredState, Section};
 use host_proto::message::{HostLogLevel, HostLogSource, NetSelftest};
 use host_proto::report::{ItemResult, ItemState};
 use reconcile::firewall::{self, Subnet};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::hostlog::{About, HostLog};
 use crate::link::chain;
@@ -17,6 +20,8 @@ use crate::options::Options;
 /// How long a netd that was just started may take until it answers.
 const START_WITHIN: Duration = Duration::from_secs(5);
 const START_PAUSE: Duration = Duration::from_millis(100);
+/// One that ends again and again is started so often at most.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The owner of both.
 pub(crate) struct Net {
@@ -44,6 +49,23 @@ impl Net {
             selftest: NetSelftest { docker_firewall_ok: true, ..NetSelftest::default() },
             down: None,
         }
+    }
+
+    /// Has the owner of the host look as soon as netd has ended: what it carried is refused until it runs again.
+    pub(crate) fn watch(&self, hints: mpsc::Sender<Hint>) {
+        let client = self.client.clone();
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = client.gone() => {}
+                    () = hints.closed() => return,
+                }
+                if hints.send(Hint::default()).await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        });
     }
 
     /// Puts the table in place, or a closed one when no state is known. What of the state is not in it is told by item.
@@ -144,8 +166,26 @@ impl Net {
         Ok(items)
     }
 
-    /// Starts netd in a session of its own: it outlives this agent (R41).
+    /// Starts netd, and once more when nothing is heard of it: it may have been killed before it could answer. Where one
+    /// runs already another ends at once.
     async fn start(&self) -> Result<netd::Status, String> {
+        let begun = Instant::now();
+        let mut spawned: Option<Instant> = None;
+        loop {
+            if spawned.is_none_or(|at| at.elapsed() > LOOK_AGAIN) {
+                self.spawn().await?;
+                spawned = Some(Instant::now());
+            }
+            match self.client.status().await {
+                Ok(status) => return Ok(status),
+                Err(error) if begun.elapsed() > START_WITHIN => return Err(chain(&error)),
+                Err(_) => tokio::time::sleep(START_PAUSE).await,
+            }
+        }
+    }
+
+    /// Starts netd in a session of its own: it outlives this agent (R41).
+    async fn spawn(&self) -> Result<(), String> {
         let Some([program, arguments @ ..]) = self.command.as_deref() else {
             return Err("netd does not run".to_owned());
         };
@@ -157,14 +197,7 @@ impl Net {
         if !ended.success() {
             return Err(format!("netd cannot be started: {ended}"));
         }
-        let begun = tokio::time::Instant::now();
-        loop {
-            match self.client.status().await {
-                Ok(status) => return Ok(status),
-                Err(error) if begun.elapsed() > START_WITHIN => return Err(chain(&error)),
-                Err(_) => tokio::time::sleep(START_PAUSE).await,
-            }
-        }
+        Ok(())
     }
 
     fn warn(&self, text: &str) {

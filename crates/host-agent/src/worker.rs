@@ -192,6 +192,7 @@ impl Worker {
     /// Runs until nobody speaks to it any more.
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<ToWorker>) {
         let (hints, mut hinted) = mpsc::channel(64);
+        self.parts.net.watch(hints.clone());
         self.parts.engines.hint_to(hints);
         let mut health = self.prober.states();
         loop {

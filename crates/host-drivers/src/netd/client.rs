@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::io::BufReader;
+use tokio::io::{AsyncReadExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
@@ -15,6 +15,9 @@ use super::wire::{self, Request, Response, Status};
 
 /// How long a request may take. netd answers within milliseconds; one that hangs must not hang the agent.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Between two connections that only wait for its end.
+const BREATH: Duration = Duration::from_millis(100);
 
 /// A way to ask netd.
 #[derive(Debug, Clone)]
@@ -70,6 +73,15 @@ impl Client {
         match self.ask(Request::Status).await? {
             Response::Status(status) => Ok(*status),
             other => Err(unexpected(other)),
+        }
+    }
+
+    /// Waits until nobody listens: netd has ended. At once when it does not run.
+    pub async fn gone(&self) {
+        while let Ok(mut stream) = UnixStream::connect(&self.socket).await {
+            // It closes who says nothing for a while; one that has ended refuses the next connection.
+            let _ = stream.read(&mut [0]).await;
+            tokio::time::sleep(BREATH).await;
         }
     }
 
