@@ -21,6 +21,18 @@ pub enum Presence {
     Gone,
 }
 
+impl Presence {
+    /// Why nobody knows what runs on a host, in words; `None` when it is known. `engine_down`: no container engine answers
+    /// there.
+    pub fn blindness(self, host: &str, engine_down: bool) -> Option<String> {
+        match self {
+            Self::Gone => Some(format!("host {host} is offline")),
+            Self::Awaited => Some(format!("host {host} has not connected since the server started")),
+            Self::Online => engine_down.then(|| format!("no container engine answers on host {host}")),
+        }
+    }
+}
+
 /// The replicas that each route of a host leads to.
 pub type Routes = BTreeMap<RouteId, BTreeSet<ReplicaId>>;
 

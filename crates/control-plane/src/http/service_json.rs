@@ -28,15 +28,7 @@ impl HostSeen {
 
     /// Why nobody knows what its replicas do, in words; `None` when it is known.
     fn blindness(&self) -> Option<String> {
-        match self.presence {
-            Presence::Gone => Some(format!("host {} is offline", self.name)),
-            Presence::Awaited => {
-                Some(format!("host {} has not connected since the server started", self.name))
-            }
-            Presence::Online => {
-                self.engine_down.then(|| format!("no container engine answers on host {}", self.name))
-            }
-        }
+        self.presence.blindness(&self.name, self.engine_down)
     }
 
     /// Whether what its replicas do is known.

@@ -6,7 +6,7 @@ use host_proto::id::{FileId, HostId};
 use model::hosting::{Phase, Project, ProjectWorld, Release, Replica, Service, VolumePlace};
 use model::service::{Order, Spread};
 use scheduler::blocks::parted;
-use scheduler::{HostView, Presence, place, words};
+use scheduler::{HostView, place, words};
 use store::StoreError;
 
 use super::size::{self, Growths};
@@ -229,13 +229,7 @@ impl Outline {
 
 /// That nobody knows whether what the project has on a host works.
 fn unknown(world: &ProjectWorld, view: &HostView) -> Option<String> {
-    let name = &view.host.name;
-    let why = match view.presence {
-        Presence::Gone => format!("host {name} is offline"),
-        Presence::Awaited => format!("host {name} has not connected since the server started"),
-        Presence::Online if view.engine_down => format!("no container engine answers on host {name}"),
-        Presence::Online => return None,
-    };
+    let why = view.presence.blindness(&view.host.name, view.engine_down)?;
     let here = world.replicas.iter().any(|it| it.host_id == view.host.id && it.stays());
     here.then(|| format!("{why}: whether what the project has there works is not known"))
 }
