@@ -30,14 +30,19 @@ pub struct Store {
 struct Inner {
     writes: WriteQueue,
     reads: ReadQueue,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    running: Mutex<Running>,
     epoch: ServerEpoch,
     path: PathBuf,
     busy_timeout: Duration,
     /// Whether the index of attributes does not know every agent yet.
     behind: Arc<AtomicBool>,
-    /// Held as long as the store lives, so that no second server opens the file.
-    _lock: Option<File>,
+}
+
+/// What has the file open, until the store is closed.
+struct Running {
+    threads: Vec<JoinHandle<()>>,
+    /// Held until the threads have ended, so that no second server opens the file.
+    lock: Option<File>,
 }
 
 impl std::fmt::Debug for Store {
@@ -84,12 +89,11 @@ impl Store {
         let inner = Inner {
             writes,
             reads,
-            threads: Mutex::new(threads),
+            running: Mutex::new(Running { threads, lock }),
             epoch: ServerEpoch(epoch),
             path: options.path,
             busy_timeout: options.busy_timeout,
             behind,
-            _lock: lock,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -119,8 +123,8 @@ impl Store {
         .await
     }
 
-    /// Writes what is queued and ends the threads; every later call of any handle answers
-    /// [`StoreError::Closed`]. Blocks for as long as that takes.
+    /// Writes what is queued, ends the threads and leaves the file to the next server, whoever still has a handle;
+    /// every later call of any handle answers [`StoreError::Closed`]. Blocks for as long as that takes.
     pub fn close(&self) {
         self.inner.close();
     }
@@ -198,12 +202,13 @@ impl Inner {
     fn close(&self) {
         self.writes.close();
         self.reads.close();
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in running.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the database panicked");
             }
         }
+        running.lock = None;
     }
 }
 

@@ -134,6 +134,11 @@ async fn one_server_at_a_time_and_an_administrator_beside_it() {
     store.close();
     assert!(matches!(store.agent_counts().await, Err(StoreError::Closed)));
     assert!(matches!(store.mark_alive(UnixMillis(1)).await, Err(StoreError::Closed)));
-    drop((store, beside));
-    assert_eq!(open(directory.path()).server_epoch(), ServerEpoch(2));
+    // Closed is enough: a task that has not ended yet may keep its handle.
+    let next = open(directory.path());
+    assert_eq!(next.server_epoch(), ServerEpoch(2));
+    drop(store);
+    let third = Store::open(options(directory.path()), NOW).unwrap_err();
+    assert!(matches!(third, StoreError::InUse { .. }), "the lock is the next one's: {third}");
+    drop(beside);
 }
