@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use host_proto::desired::DesiredState;
 use host_proto::id::HostId;
-use host_proto::message::{DockerFacts, Facts, Metrics, ToAgent};
+use host_proto::message::{DockerFacts, Facts, LeftVolume, Metrics, ToAgent};
 use host_proto::report::{ItemResult, ReplicaReport};
 use host_proto::server::{Admission, Pace};
 use host_proto::{Frame, Moment, ToServer};
@@ -143,6 +143,8 @@ pub(crate) struct ForDecisions {
     pub(crate) foreign_ports: BTreeSet<u16>,
     pub(crate) taken: Arc<[Taken]>,
     pub(crate) refused: Vec<Subnet>,
+    /// Containers that it has and nobody knows.
+    pub(crate) unknown: usize,
 }
 
 impl Default for LiveHosts {
@@ -204,8 +206,8 @@ impl LiveHosts {
         let hosts = lock(&self.hosts);
         let entry = hosts.get(id);
         let nothing = Known::default();
-        let Known { items, routes, closed, drained, foreign_ports, taken, refused, .. } =
-            entry.map_or(&nothing, |entry| &entry.known);
+        let known = entry.map_or(&nothing, |entry| &entry.known);
+        let Known { items, routes, closed, drained, foreign_ports, taken, refused, .. } = known;
         ForDecisions {
             presence: self.presence_of(entry),
             engine_down: entry.is_some_and(Entry::is_without_engine),
@@ -216,6 +218,7 @@ impl LiveHosts {
             foreign_ports: foreign_ports.clone(),
             taken: taken.clone(),
             refused: refused.clone(),
+            unknown: known.unknown.len(),
         }
     }
 
@@ -231,6 +234,11 @@ impl LiveHosts {
     /// How many replicas a host has that nobody knows.
     pub(crate) fn unknown(&self, id: &HostId) -> usize {
         lock(&self.hosts).get(id).map_or(0, |entry| entry.known.unknown.len())
+    }
+
+    /// The volumes that a host said it has beside those of its state; `None` until it says which.
+    pub(crate) fn left_volumes(&self, id: &HostId) -> Option<Arc<[LeftVolume]>> {
+        lock(&self.hosts).get(id)?.known.left_volumes.clone()
     }
 
     /// How long the server has been up.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::desired::{DesiredState, Section};
 use host_proto::id::ReplicaId;
-use host_proto::message::{NetSelftest, ReplicaStatus, SectionResult, StateApplied, TakenBlock};
+use host_proto::message::{LeftVolume, NetSelftest, ReplicaStatus, SectionResult, StateApplied, TakenBlock};
 use host_proto::report::{ItemResult, ItemState, Outcome, RefusedReason, ReplicaReport, ReplicaState};
 
 /// What the server was told, on this connection.
@@ -31,6 +31,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) selftest: NetSelftest,
     /// Blocks of addresses in use; `None` while the engine does not say.
     pub(crate) blocks: Option<Vec<TakenBlock>>,
+    /// Volumes that the state does not list; `None` while the engine does not say.
+    pub(crate) left_volumes: Option<Vec<LeftVolume>>,
     pub(crate) duration_ms: u64,
 }
 
@@ -122,6 +124,7 @@ fn applied(pass: Pass<'_>) -> StateApplied {
         removed: Vec::new(),
         net_selftest: Some(pass.selftest),
         blocks: pass.blocks,
+        left_volumes: pass.left_volumes,
         duration_ms: pass.duration_ms,
     }
 }
@@ -164,6 +167,7 @@ mod tests {
             refused_removals: false,
             selftest: NetSelftest::default(),
             blocks: None,
+            left_volumes: None,
             duration_ms: 5,
         }
     }
@@ -229,6 +233,17 @@ mod tests {
         assert_eq!(reporter.applied(Pass { blocks: Some(Vec::new()), ..pass(&state) }), None);
         let told = reporter.applied(Pass { blocks: Some(vec![block.clone()]), ..pass(&state) }).unwrap();
         assert_eq!((told.result, told.blocks), (Outcome::Applied, Some(vec![block])));
+    }
+
+    #[test]
+    fn r43_volumes_that_the_state_does_not_list_are_told_once() {
+        let state = DesiredState::empty("e", 3);
+        let mut reporter = Reporter::default();
+        let left = LeftVolume { volume_id: "vol_1".parse().unwrap(), name: "v".to_owned(), host_id: None };
+        let pass = || Pass { left_volumes: Some(vec![left.clone()]), ..pass(&state) };
+        assert_eq!(reporter.applied(pass()).unwrap().left_volumes, Some(vec![left.clone()]));
+        assert_eq!(reporter.applied(pass()), None);
+        assert!(reporter.applied(Pass { left_volumes: Some(Vec::new()), ..pass() }).is_some());
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub const LOG_QUERY_LINES: u32 = 5000;
 pub const LOG_TAIL_LINES: u32 = 1000;
 /// Most blocks of addresses that a host says are taken; a router's whole table decides nothing.
 pub const TAKEN_BLOCKS: usize = 512;
+/// Most volumes that a host says are left from what is not known any more.
+pub const LEFT_VOLUMES: usize = 512;
 /// Most items of an array in a message, except replicas and DNS records.
 pub const MAX_ITEMS: usize = 4096;
 /// Most replicas, and most DNS records, of a host.

@@ -20,7 +20,7 @@ pub use session::{
     AgentBuild, Disk, DockerFacts, Facts, Foreign, Goodbye, Hello, HelloAck, Identity, Intervals, Limits,
     Ping, Pong, ProtocolVersion, TakenBlock, Taker, TokenRotate, TokenRotated, WireGuardFacts,
 };
-pub use state::{HostRemoved, NetSelftest, ReplicaStatus, SectionResult, StateApplied};
+pub use state::{HostRemoved, LeftVolume, NetSelftest, ReplicaStatus, SectionResult, StateApplied};
 
 use crate::desired::DesiredState;
 use crate::frame::Body;

@@ -25,6 +25,7 @@ fn transcripts() -> Vec<(String, Vec<Line>)> {
         ("logs-and-metrics", include_str!("../transcripts/v1.0/logs-and-metrics.jsonl")),
         ("refused", include_str!("../transcripts/v1.0/refused.jsonl")),
         ("removed", include_str!("../transcripts/v1.0/removed.jsonl")),
+        ("left-volumes", include_str!("../transcripts/v1.0/left-volumes.jsonl")),
         ("taken-blocks", include_str!("../transcripts/v1.0/taken-blocks.jsonl")),
         ("rotation", include_str!("../transcripts/v1.0/rotation.jsonl")),
     ];

@@ -9,8 +9,8 @@ use host_proto::frame::Body as _;
 use host_proto::generation::Mark;
 use host_proto::id::SessionId;
 use host_proto::limits::{
-    HOST_LOG_LINES, HOST_LOG_TEXT, LAST_LINES, LOG_BATCH, LOG_LINE, MAX_ITEMS, MAX_REPLICAS, PARTS,
-    TAKEN_BLOCKS, WORD,
+    HOST_LOG_LINES, HOST_LOG_TEXT, LAST_LINES, LEFT_VOLUMES, LOG_BATCH, LOG_LINE, MAX_ITEMS, MAX_REPLICAS,
+    PARTS, TAKEN_BLOCKS, WORD,
 };
 use host_proto::message::{HostLogsTail, LogLines, LogsResult, Metrics, StateApplied};
 use host_proto::server::{Input, Output, Session, Settings, Welcome};
@@ -134,6 +134,7 @@ fn measure(path: &str, value: &Value) {
                 "hello/foreign/ports" | "state_applied/removed" | "state_applied/replicas" => MAX_REPLICAS,
                 "metrics/replicas" | "replica_status/replicas" => MAX_REPLICAS,
                 path if path.ends_with("blocks") => TAKEN_BLOCKS,
+                "state_applied/left_volumes" => LEFT_VOLUMES,
                 _ => 5000,
             };
             assert!(items.len() <= most, "{path} has {} items", items.len());
@@ -176,10 +177,12 @@ fn a_state_applied_without_measure_is_cut_and_what_is_cut_off_did_not_succeed() 
         "epoch": text(), "generation": 1, "result": "partial", "items": items,
         "sections": { "volumes": ok, "files": ok, "networks": { "ok": false, "error": text() } },
         "replicas": many(replica(), 2), "removed": many("rep_1", 70_000), "blocks": blocks(),
+        "left_volumes": many(json!({ "volume_id": "vol_1", "name": text() }), 600),
     });
     let ToServer::StateApplied(applied) = check("state_applied", applied) else { panic!() };
-    let StateApplied { items, removed, sections, .. } = *applied;
+    let StateApplied { items, removed, sections, left_volumes, .. } = *applied;
     assert_eq!((items.len(), removed.len()), (MAX_ITEMS, MAX_REPLICAS));
+    assert_eq!(left_volumes.unwrap().len(), LEFT_VOLUMES);
     let told: Vec<_> = sections.values().map(|it| (it.ok, it.error.is_some())).collect();
     assert_eq!(told, [(false, true), (false, true), (true, false)], "networks, volumes, files");
 }

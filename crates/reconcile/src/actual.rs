@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use host_proto::desired::HealthCheck;
-use host_proto::id::{FileId, ReleaseId, ReplicaId, ServiceId};
+use host_proto::id::{FileId, HostId, ReleaseId, ReplicaId, ServiceId};
 use host_proto::message::TakenBlock;
 use host_proto::report::HealthState;
 
@@ -98,6 +98,19 @@ pub struct Listed {
     pub ours: BTreeMap<String, String>,
     /// Names that others have taken.
     pub foreign: BTreeSet<String>,
+    /// Those among the foreign that a control plane made for another host: the machine was that one once, or is it too.
+    pub of_others: Vec<OfOther>,
+}
+
+/// An object that was made for another host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfOther {
+    /// Its identifier, as the label says it.
+    pub id: String,
+    /// The engine's name for it.
+    pub name: String,
+    /// Which host.
+    pub host: HostId,
 }
 
 impl Listed {

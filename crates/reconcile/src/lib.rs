@@ -21,10 +21,10 @@ pub mod plan;
 pub mod probe;
 pub mod report;
 pub mod run;
-mod volumes;
+pub mod volumes;
 
 pub use action::Action;
-pub use actual::{Actual, Container, ContainerState, Details, FileSeen, Listed, Seen};
+pub use actual::{Actual, Container, ContainerState, Details, FileSeen, Listed, OfOther, Seen};
 pub use allowed::{Allowed, RefusedRemovals};
 pub use item::{Item, Phase};
 pub use memory::{Attempts, Memory, Trouble, TroubleKind};

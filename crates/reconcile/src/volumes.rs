@@ -1,10 +1,12 @@
 //! Volumes: made when they are missing, kept when the state does not list them any more, deleted only when it says so with
 //! the right confirmation (R43).
 
+use host_proto::DesiredState;
 use host_proto::desired::{MountSource, ReplicaSpec, Volume, VolumeState};
+use host_proto::message::LeftVolume;
 
 use crate::action::Action;
-use crate::actual::Seen;
+use crate::actual::{Actual, Seen};
 use crate::item::{Item, Phase};
 use crate::networks::{NameState, name_state, when_gone};
 use crate::plan::{Planner, Step, Why};
@@ -60,6 +62,23 @@ fn forgotten<'p>(planner: &Planner<'p>, volume: &Volume) -> Option<&'p str> {
     let mut others = listed.ours.iter().filter(|(id, _)| id.as_str() != volume.id.as_str());
     let same = others.find(|(id, name)| self::stem(name, id) == Some(stem) && is_forgotten(id));
     same.map(|(_, name)| name.as_str())
+}
+
+/// The volumes that are there and that a state does not list, in order, at most so many; `None` while nobody knows which
+/// there are. `own`: the state as the control plane said it.
+pub fn left(own: &DesiredState, actual: &Actual, most: usize) -> Option<Vec<LeftVolume>> {
+    let listed = actual.volumes.known()?;
+    let known = |id: &str| own.volumes.iter().any(|volume| volume.id.as_str() == id);
+    let ours = listed.ours.iter().filter(|(id, _)| !known(id)).filter_map(|(id, name)| {
+        Some(LeftVolume { volume_id: id.parse().ok()?, name: name.clone(), host_id: None })
+    });
+    let others = listed.of_others.iter().filter_map(|it| {
+        let host_id = Some(it.host.clone());
+        Some(LeftVolume { volume_id: it.id.parse().ok()?, name: it.name.clone(), host_id })
+    });
+    let mut left: Vec<LeftVolume> = ours.chain(others).take(most).collect();
+    left.sort();
+    Some(left)
 }
 
 /// What the name of a volume says of its project and its own name there: all but the end of its identifier.

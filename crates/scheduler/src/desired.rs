@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use host_proto::desired::{
     DesiredState, Dns, Egress, File, Gc, Mode, Network, Registry, RegistryAuth, Removals, Volume, VolumeState,
 };
-use host_proto::id::{FileId, NetworkId, ReplicaId};
+use host_proto::id::{FileId, NetworkId, ReplicaId, VolumeId};
 use host_proto::secret::Secret;
 use model::hosting::{
     Host, HostMode, NetworkPlace, Phase, ProjectWorld, Release, Replica, Service, VolumePlace,
@@ -167,13 +167,18 @@ pub fn closed_of(state: &DesiredState) -> Closed {
 fn volume(project: &ProjectWorld, place: &VolumePlace) -> Volume {
     Volume {
         id: place.id.clone(),
-        name: format!("muster-{}-{}-{}", project.project.name, place.spec.name, tail(place.id.as_str())),
+        name: volume_name(&project.project.name, &place.spec.name, &place.id),
         driver: "local".to_owned(),
         options: place.spec.options.clone(),
         state: if place.doomed { VolumeState::Delete } else { VolumeState::Present },
         delete_confirmation: place.doomed.then(|| place.id.to_string()),
         owner_service_id: None,
     }
+}
+
+/// The engine's name for a volume of a project.
+pub(crate) fn volume_name(project: &str, volume: &str, id: &VolumeId) -> String {
+    format!("muster-{project}-{volume}-{}", tail(id.as_str()))
 }
 
 /// The name of a network's interface: at most 15 bytes, and with a beginning that the firewall knows.

@@ -10,6 +10,7 @@ use model::service::{MountSource, VolumeSpec};
 use model::{Attributes, Selector};
 
 use crate::blocks::place_of;
+use crate::left::{self, Left};
 use crate::spread;
 use crate::world::{HostView, Presence};
 
@@ -112,15 +113,21 @@ pub struct Placed {
     pub refusals: BTreeMap<String, Refusal>,
     /// Whether it is one that the project is on already: hosts that it is not on could not have been chosen.
     pub at_home: bool,
-    /// Why it can run on no host at all, whatever becomes of them.
-    pub lacks: Option<String>,
+    /// Why it can run on no host at all now, whatever each of them could take.
+    pub nowhere: Option<String>,
+    /// Why not becomes another thing by itself, and soon.
+    pub soon: bool,
 }
 
 impl Placed {
+    const fn nowhere(why: String) -> Self {
+        Self { host: None, refusals: BTreeMap::new(), at_home: true, nowhere: Some(why), soon: false }
+    }
+
     /// In one sentence, when there is no host.
     pub fn why_not(&self) -> String {
-        if let Some(lacks) = &self.lacks {
-            return lacks.clone();
+        if let Some(why) = &self.nowhere {
+            return why.clone();
         }
         if self.refusals.is_empty() {
             return "there is no host yet: muster hosts add shows the command that joins one".to_owned();
@@ -141,7 +148,10 @@ pub fn place(
     coming: &[HostId],
 ) -> Placed {
     if let Some(lacks) = lacks(release) {
-        return Placed { host: None, refusals: BTreeMap::new(), at_home: true, lacks: Some(lacks) };
+        return Placed::nowhere(lacks);
+    }
+    if let Some(unclear) = left::unclear(world, release, hosts) {
+        return Placed { at_home: false, soon: unclear.soon, ..Placed::nowhere(unclear.why) };
     }
     let mut refusals = BTreeMap::new();
     let mut can = Vec::new();
@@ -151,6 +161,8 @@ pub fn place(
             None => can.push(view),
         }
     }
+    // Any host may have what a volume begins with.
+    let anywhere = left::made_by(world, release).next().is_some();
     let at_home = world.hosts();
     let here = spread::counted(world, service, release, hosts, coming);
     let chosen = can.into_iter().min_by_key(|view| {
@@ -161,10 +173,11 @@ pub fn place(
     });
     Placed {
         // What is spread goes to hosts that the project is not on yet.
-        at_home: here.is_none() && chosen.is_some_and(|view| at_home.contains(&view.host.id)),
+        at_home: here.is_none() && !anywhere && chosen.is_some_and(|view| at_home.contains(&view.host.id)),
         host: chosen.map(|view| view.host.id.clone()),
+        soon: chosen.is_none() && refusals.values().any(|it| *it == Refusal::Awaited),
         refusals,
-        lacks: None,
+        nowhere: None,
     }
 }
 
@@ -250,9 +263,16 @@ fn mounts(world: &ProjectWorld, release: &Release, view: &HostView, hosts: &[Hos
                     }
                     _ => {}
                 }
-                if let Some(place) = place.filter(|place| place.host_id != view.host.id) {
-                    let name = hosts.iter().find(|other| other.host.id == place.host_id);
-                    let host = name.map_or_else(|| place.host_id.to_string(), |it| it.host.name.clone());
+                let lies_on = match place {
+                    Some(place) => Some(&place.host_id),
+                    None => match left::left(world, volume, hosts) {
+                        Left::There(there, _) => Some(&there.host.id),
+                        Left::Nothing | Left::Unclear(_) => None,
+                    },
+                };
+                if let Some(id) = lies_on.filter(|id| **id != view.host.id) {
+                    let name = hosts.iter().find(|other| other.host.id == *id);
+                    let host = name.map_or_else(|| id.to_string(), |it| it.host.name.clone());
                     return Some(Refusal::VolumeElsewhere { volume: volume.clone(), host });
                 }
             }

@@ -16,7 +16,7 @@ use model::hosting::{
 use model::service::Order;
 
 use crate::blocks::{can_move, lost};
-use crate::place::{Placed, Refusal, place};
+use crate::place::{Placed, place};
 use crate::world::{HostView, Presence, gone};
 
 /// Names and ports lead elsewhere for so long before a replica is stopped: the time that an answer of DNS may be kept.
@@ -211,8 +211,11 @@ impl Look<'_> {
                 host_id,
                 phase,
             }),
-            None if placed.refusals.values().any(|it| *it == Refusal::Awaited) => {
-                step.wait(self.service, "its hosts to connect again");
+            None if placed.soon => {
+                step.wait(
+                    self.service,
+                    placed.nowhere.unwrap_or_else(|| "its hosts to connect again".to_owned()),
+                );
                 step.look_at(self.now.after(AWAITED));
             }
             None => self.fail(step, failed, placed.why_not()),

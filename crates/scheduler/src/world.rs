@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_proto::desired::Protocol;
 use host_proto::id::{NetworkId, ReplicaId, RouteId};
+use host_proto::message::LeftVolume;
 use host_proto::report::ItemResult;
 use model::UnixMillis;
 use model::hosting::{Host, Replica};
@@ -59,6 +60,10 @@ pub struct HostView {
     pub foreign_ports: BTreeSet<u16>,
     /// Blocks of addresses that it has left for networks.
     pub blocks: Blocks,
+    /// How many containers it has that nobody knows.
+    pub unknown: usize,
+    /// Volumes that it has and nobody knows; `None` until it says which.
+    pub left_volumes: Option<Vec<LeftVolume>>,
     /// Items of its state that did not simply succeed.
     pub items: Vec<ItemResult>,
     /// Routes of the state that it has said of that it is applied, and the replicas that each led to; those which failed

@@ -5,15 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use host_proto::id::{HostId, ProjectId, ReleaseId, ReplicaId, ServiceId};
-use host_proto::message::{DockerFacts, Facts};
+use host_proto::id::{HostId, ProjectId, ReleaseId, ReplicaId, ServiceId, VolumeId};
+use host_proto::message::{DockerFacts, Facts, LeftVolume};
 use model::UnixMillis;
 use model::hosting::{Host, HostMode, Phase, Project, ProjectWorld, Release, Replica, Service};
 use model::service::{
-    ContainerSpec, DEFAULT_NETWORK, FORMAT, NetworkSpec, Order, Placement, Scale, ServiceSpec, Shared,
-    Spread, Update,
+    ContainerSpec, DEFAULT_NETWORK, FORMAT, Mount, MountSource, NetworkSpec, Order, Placement, Scale,
+    ServiceSpec, Shared, Spread, Update, VolumeSpec,
 };
 use proptest::prelude::*;
+use scheduler::left::{Left, left};
 use scheduler::{Blocks, Change, HostView, Presence, place, step};
 
 fn host(number: u8, zone: Option<&str>) -> HostView {
@@ -45,6 +46,8 @@ fn host(number: u8, zone: Option<&str>) -> HostView {
         ports: BTreeMap::new(),
         foreign_ports: BTreeSet::new(),
         blocks: Blocks::new("10.208.0.0/12".parse().unwrap()),
+        unknown: 0,
+        left_volumes: None,
         items: Vec::new(),
         routes: scheduler::Routes::new(),
         closed: scheduler::Closed::new(),
@@ -209,6 +212,119 @@ fn an_update_counts_what_is_new_and_ends_as_even_as_before() {
         went.extend(host);
     }
     assert_eq!(went, ["h1", "h2", "h3"]);
+}
+
+/// A project whose service has a volume, and hosts of which some say what they have.
+fn with_volume(hosts: Vec<HostView>) -> Fleet {
+    let mut fleet = Fleet::new(None, 1, hosts);
+    let id = fleet.release().id.clone();
+    let spec = &mut fleet.world.releases.get_mut(&id).unwrap().spec;
+    let source = MountSource::Volume { volume: "data".to_owned(), no_copy: false };
+    spec.container.mounts = vec![Mount { target: "/data".to_owned(), source, read_only: false }];
+    spec.shared.volumes = vec![VolumeSpec { name: "data".to_owned(), options: BTreeMap::new() }];
+    fleet
+}
+
+/// A host that says it has these volumes, which nobody knows: `data` of the project.
+fn has(mut view: HostView, seeds: &[u8]) -> HostView {
+    let left = seeds.iter().map(|seed| {
+        let volume_id = VolumeId::generate(1, [*seed; 10]);
+        let text = volume_id.as_str().to_ascii_lowercase();
+        let name = format!("muster-shop-data-{}", &text[text.len() - 6..]);
+        LeftVolume { volume_id, name, host_id: None }
+    });
+    view.left_volumes = Some(left.collect());
+    view
+}
+
+fn adopting(mut view: HostView) -> HostView {
+    view.host.adopting = true;
+    view
+}
+
+impl Fleet {
+    fn placed(&self) -> scheduler::Placed {
+        place(&self.world, &self.world.services[0], self.release(), &self.hosts, &[])
+    }
+}
+
+#[test]
+fn r26_a_service_goes_where_the_volume_lies_that_a_restored_server_does_not_know() {
+    let (empty, there) = (has(host(1, None), &[]), has(host(2, None), &[7]));
+    let mut fleet = with_volume(vec![empty, there.clone()]);
+    let placed = fleet.placed();
+    assert_eq!(placed.host, Some(there.host.id.clone()));
+    assert!(!placed.at_home, "any host could have had it");
+    let words = placed.refusals["h1"].to_string();
+    assert_eq!(words, "does not have the volume data, which is on h2");
+    assert_eq!(fleet.added(), ["h2"]);
+    match left(&fleet.world, "data", &fleet.hosts) {
+        Left::There(view, it) => {
+            assert_eq!((&*view.host.name, it), ("h2", &there.left_volumes.unwrap()[0]));
+        }
+        other => panic!("{other:?}"),
+    }
+    // One of the same name in another project, and one that was made for another host, are nobody's.
+    let volumes = fleet.hosts[1].left_volumes.as_mut().unwrap();
+    volumes[0].name = volumes[0].name.replace("shop", "shop-data");
+    assert!(matches!(left(&fleet.world, "data", &fleet.hosts), Left::Nothing));
+    fleet.hosts[1] = has(host(2, None), &[7]);
+    fleet.hosts[1].left_volumes.as_mut().unwrap()[0].host_id = Some(HostId::generate(1, [9; 10]));
+    assert!(matches!(left(&fleet.world, "data", &fleet.hosts), Left::Nothing));
+    assert_eq!(fleet.placed().host, Some(fleet.hosts[0].host.id.clone()));
+}
+
+#[test]
+fn r26_no_volume_begins_empty_while_it_is_not_clear_whose_data_there_is() {
+    let refused = |hosts: Vec<HostView>| {
+        let placed = with_volume(hosts).placed();
+        assert_eq!(placed.host, None);
+        (placed.why_not(), placed.soon)
+    };
+    // Who else writes to it is not known.
+    let mut there = adopting(has(host(2, None), &[7]));
+    there.unknown = 1;
+    let (why, soon) = refused(vec![host(1, None), there.clone()]);
+    assert!(
+        why.contains("muster hosts set h2 --adopting=false removes those and keeps the volume") && !soon,
+        "{why}"
+    );
+    there.host.adopting = false;
+    let (why, soon) = refused(vec![host(1, None), there]);
+    assert!(why.contains("are being removed there") && soon, "{why}");
+    // Which of two it is is not known, on one host or on two.
+    for hosts in [vec![has(host(1, None), &[7, 8])], vec![has(host(1, None), &[7]), has(host(2, None), &[8])]]
+    {
+        let (why, soon) = refused(hosts);
+        assert!(why.contains("and this server knows neither") && !soon, "{why}");
+    }
+    // A host that knows more than the server has not said what it has.
+    let silent = |presence| HostView { presence, ..adopting(host(2, None)) };
+    for (presence, words, becomes) in [
+        (Presence::Gone, "h2 is offline, and may have a volume data", false),
+        (Presence::Awaited, "h2 has not connected yet, and may have a volume data", true),
+        (Presence::Online, "h2 has not said yet which volumes it has", true),
+    ] {
+        let (why, soon) = refused(vec![has(host(1, None), &[]), silent(presence)]);
+        assert!(why.starts_with(words) && why.contains("muster hosts set h2 --adopting=false"), "{why}");
+        assert_eq!(soon, becomes, "{why}");
+    }
+    let mut down = adopting(has(host(2, None), &[]));
+    down.engine_down = true;
+    assert!(refused(vec![host(1, None), down]).0.starts_with("h2 has no container engine that answers"));
+    // One that said it has none is believed, and one that does not adopt has nothing that is not known.
+    for other in [adopting(has(host(2, None), &[])), host(2, None)] {
+        assert!(with_volume(vec![host(1, None), other]).placed().host.is_some());
+    }
+}
+
+#[test]
+fn r26_what_is_not_clear_yet_is_waited_for_and_fails_nothing() {
+    let fleet = with_volume(vec![has(host(1, None), &[]), adopting(host(2, None))]);
+    let step = step(&fleet.world, &fleet.hosts, UnixMillis(1_000));
+    assert!(step.changes.is_empty() && step.look_at.is_some() && step.looks_further, "{step:?}");
+    let waits: Vec<_> = step.waits.into_values().collect();
+    assert!(waits[0].starts_with("h2 has not said yet"), "{waits:?}");
 }
 
 proptest! {

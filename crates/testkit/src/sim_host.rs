@@ -9,8 +9,8 @@ use host_proto::desired::{DesiredState, HealthCheck, Network, ReplicaSpec, Secti
 use host_proto::id::{NetworkId, ReplicaId};
 use host_proto::join::{CONNECT_PATH, JOIN_PATH, JoinAnswer, JoinRequest};
 use host_proto::message::{
-    AgentBuild, DockerFacts, Facts, Foreign, Hello, Identity, LogLine, LogLines, LogStream, LogsResult, Pong,
-    ProtocolVersion, SectionResult, StateApplied, TakenBlock, TokenRotated,
+    AgentBuild, DockerFacts, Facts, Foreign, Hello, Identity, LeftVolume, LogLine, LogLines, LogStream,
+    LogsResult, Pong, ProtocolVersion, SectionResult, StateApplied, TakenBlock, TokenRotated,
 };
 use host_proto::report::{HealthState, ItemResult, ItemState, Outcome, ReplicaReport, ReplicaState};
 use host_proto::{Frame, Secret, ToAgent, ToServer};
@@ -109,6 +109,8 @@ pub struct Seen {
     pub taken: Vec<TakenBlock>,
     /// Whether it says which those are.
     pub tells_taken: bool,
+    /// Volumes that it has and that no state of now lists.
+    pub left_volumes: Vec<LeftVolume>,
 }
 
 impl Seen {
@@ -125,6 +127,12 @@ impl Seen {
             retry_in_ms: None,
         };
         state.networks.iter().filter(taken).map(refused).collect()
+    }
+
+    /// The volumes that it has and that a state does not list.
+    fn left(&self, state: &DesiredState) -> Vec<LeftVolume> {
+        let unlisted = |it: &&LeftVolume| state.volumes.iter().all(|volume| volume.id != it.volume_id);
+        self.left_volumes.iter().filter(unlisted).cloned().collect()
     }
 }
 
@@ -288,8 +296,16 @@ impl SimHost {
             }
             replicas.insert(spec.replica_id.to_string(), report);
         }
-        let gone = seen.replicas.values().filter(|it| !replicas.contains_key(it.replica_id.as_str()));
-        let removed = if state.adopt { Vec::new() } else { gone.map(|it| it.replica_id.clone()).collect() };
+        let replicas_said: Vec<_> = replicas.values().cloned().collect();
+        let mut removed = Vec::new();
+        for (id, there) in &seen.replicas {
+            match replicas.contains_key(id) {
+                true => {}
+                // A state that adopts takes nothing away.
+                false if state.adopt => drop(replicas.insert(id.clone(), there.clone())),
+                false => removed.push(there.replica_id.clone()),
+            }
+        }
         let items: Vec<ItemResult> = seen.items.iter().cloned().chain(refused).collect();
         let applied = StateApplied {
             epoch: state.epoch.clone(),
@@ -298,10 +314,11 @@ impl SimHost {
             refused_reason: None,
             sections: sections(&state, &items),
             items,
-            replicas: replicas.values().cloned().collect(),
+            replicas: replicas_said,
             removed,
             net_selftest: None,
             blocks: seen.tells_taken.then(|| seen.taken.clone()),
+            left_volumes: Some(seen.left(&state)),
             duration_ms: 1,
         };
         seen.replicas = replicas;

@@ -48,6 +48,7 @@ impl Services {
         let own = self.replicas_of(id).await?;
         if self.live.with(id, |entry| entry.known.strangers(news.iter().copied(), &own)) {
             self.live.state_changed(id);
+            self.place_again();
         }
         let news = news.into_iter().filter(|it| own.contains_key(&it.replica_id)).cloned();
         let (gone, news): (Vec<_>, Vec<_>) = news.partition(|it| it.state == ReplicaState::Removed);
@@ -82,6 +83,8 @@ impl Services {
         if changed {
             // A port that is open, or cannot be opened, decides about deployments.
             self.look_at_all_of(id).await?;
+            // And what volumes it has, about those which wait for a place.
+            self.place_again();
         }
         self.hub.hosts_changed([id.to_string()]);
         Ok(())

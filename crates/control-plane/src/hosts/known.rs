@@ -8,7 +8,7 @@ use host_proto::desired::{DesiredState, Section, Volume, VolumeState};
 use host_proto::generation::Mark;
 use host_proto::id::{ReplicaId, VolumeId};
 use host_proto::limits::MAX_REPLICAS;
-use host_proto::message::{DockerFacts, Hello, Metrics, StateApplied};
+use host_proto::message::{DockerFacts, Hello, LeftVolume, Metrics, StateApplied};
 use host_proto::report::{ItemResult, ItemState, Outcome, ReplicaReport, ReplicaState};
 use model::UnixMillis;
 use model::hosting::{Phase, Subnet};
@@ -38,6 +38,8 @@ pub(super) struct Known {
     pub(super) foreign_ports: BTreeSet<u16>,
     /// Blocks of addresses that others use there.
     pub(super) taken: Arc<[Taken]>,
+    /// Volumes of ours that it has beside those of its state; `None` until it says which.
+    pub(super) left_volumes: Option<Arc<[LeftVolume]>>,
     /// Those that its engine refused since it connected.
     pub(super) refused: Vec<Subnet>,
     /// Replicas that it has a container of and that are not its own.
@@ -164,6 +166,12 @@ impl Known {
             && self.taken != taken
         {
             self.taken = taken;
+            changed = true;
+        }
+        if let Some(left) = &applied.left_volumes
+            && self.left_volumes.as_deref() != Some(left)
+        {
+            self.left_volumes = Some(left.as_slice().into());
             changed = true;
         }
         self.unknown.retain(|it| !applied.removed.contains(it));

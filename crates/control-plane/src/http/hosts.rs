@@ -10,8 +10,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use host_proto::message::DockerFacts;
-use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, Phase, Replica};
+use host_proto::id::HostId;
+use host_proto::message::{DockerFacts, LeftVolume};
+use model::hosting::{Host, HostMode, JoinToken, JoinTokenId, Phase, ProjectWorld, Replica};
 use model::{LabelChange, Role, TokenHash, UnixMillis};
 use scheduler::Presence;
 use store::{HostChange, HostRemoved, Unless};
@@ -315,7 +316,11 @@ async fn told_token(context: &Context, token: JoinToken, now: UnixMillis) -> Res
 async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
     let look = context.services.live.look(&host.id);
     let mut replicas = Vec::new();
+    let left = context.services.left_volumes(std::iter::once(&host.id)).await?.remove(&host.id);
+    let left = left.unwrap_or_default();
+    let mut volumes: Vec<String> = left_unknown(&left).into_iter().collect();
     for rows in context.store.projects_on(host.id.clone()).await? {
+        volumes.extend(left_beside(&rows, &host.id, &left));
         replicas.extend(rows.replicas.into_iter().filter(|it| it.host_id == host.id));
     }
     let meant = replicas.iter().filter(|it| it.stays()).count();
@@ -350,7 +355,7 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         ready: small(ready),
         generation: look.generation,
         in_sync: look.in_sync,
-        problems: problems(&host, &look, &replicas),
+        problems: problems(&host, &look, &replicas).into_iter().chain(volumes).collect(),
         clock_skew_ms: look.skew_ms,
         joined_at: rfc3339(host.joined_at),
         last_seen: look.heard_at.or(host.last_seen).map(rfc3339),
@@ -362,6 +367,36 @@ async fn told(context: &Context, host: Host) -> Result<HostJson, ApiError> {
         agent_version: host.agent_version,
         machine_id: host.machine_id,
     })
+}
+
+/// Volumes that are there and that belong to nothing here.
+fn left_unknown(left: &[LeftVolume]) -> Option<String> {
+    let ours: Vec<&str> = left.iter().filter(|it| it.host_id.is_none()).map(|it| it.name.as_str()).collect();
+    let (first, rest) = ours.split_first()?;
+    let named = match rest.len() {
+        0 => format!("the volume {first}"),
+        1 => format!("the volumes {first} and {}", rest[0]),
+        more => format!("the volume {first} and {more} more"),
+    };
+    Some(format!(
+        "it has {named}, which this server does not know: a project that is deployed again takes its own over, docker volume rm \
+         ends one that nobody needs"
+    ))
+}
+
+/// Volumes of a project that lie beside one of the same name, which was made there for another host.
+fn left_beside(rows: &ProjectWorld, host: &HostId, left: &[LeftVolume]) -> Vec<String> {
+    let project = &rows.project.name;
+    let here = rows.volumes.iter().filter(|it| it.host_id == *host && !it.doomed);
+    let beside = here.filter_map(|it| {
+        let other = scheduler::left::of_another(project, &it.spec.name, left)?;
+        Some(format!(
+            "the volume {} of {project} began empty beside {}, which was made there when the machine was another host: that one \
+             may have the data",
+            it.spec.name, other.name
+        ))
+    });
+    beside.collect()
 }
 
 /// The word that people see for a host.

@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use host_proto::id::{HostId, NetworkId, ReplicaId, VolumeId};
+use host_proto::id::{NetworkId, ReplicaId, VolumeId};
 use model::UnixMillis;
 use model::hosting::{Address, NetworkPlace, ProjectWorld, Release, Replica, VolumePlace};
 use model::service::NetworkSpec;
 use scheduler::address::free_ip;
 use scheduler::blocks::{known_place, lost};
+use scheduler::left::{Left, left};
 use scheduler::place::lacks;
 use scheduler::{Change, HostView};
 use store::{ProjectWrite, StoreError};
@@ -51,7 +52,7 @@ impl Services {
                         tracing::error!(host = %host_id, "no replica is made: {lacks}");
                         continue;
                     }
-                    self.volumes(world, release, &host_id, &mut given, now)?;
+                    self.volumes(world, release, (host, hosts), &mut given, now)?;
                     let addresses = self.addresses(world, release, host, &mut given).await?;
                     let Some(addresses) = addresses else {
                         tracing::error!(host = %host_id, "no addresses are left for another network or replica");
@@ -93,22 +94,31 @@ impl Services {
         Ok(given.writes)
     }
 
-    /// Volumes of a release get a place where its first replica runs.
+    /// Volumes of a release get a place where its first replica runs. One that lies there already, and that nobody knew, is
+    /// taken over with its identifier.
     fn volumes(
         &self,
         world: &ProjectWorld,
         release: &Release,
-        host: &HostId,
+        (view, hosts): (&HostView, &[HostView]),
         given: &mut Given,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
+        let host = &view.host.id;
         for spec in &release.spec.shared.volumes {
             let is_it = |it: &VolumePlace| it.spec.name == spec.name && it.host_id == *host && !it.doomed;
             if given.volumes.iter().any(is_it) {
                 continue;
             }
+            let id = match left(world, &spec.name, hosts) {
+                Left::There(there, it) if there.host.id == *host => {
+                    tracing::warn!(%host, "{} takes over the volume {}", world.project.name, it.name);
+                    it.volume_id.clone()
+                }
+                _ => VolumeId::generate(unsigned(now), random()?),
+            };
             let place = VolumePlace {
-                id: VolumeId::generate(unsigned(now), random()?),
+                id,
                 project_id: world.project.id.clone(),
                 host_id: host.clone(),
                 spec: spec.clone(),

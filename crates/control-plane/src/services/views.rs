@@ -2,8 +2,10 @@
 //! the hosts that a project is on already, and only those are read then: a step must not cost more the more hosts there are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use host_proto::id::{HostId, ProjectId};
+use host_proto::id::{HostId, ProjectId, VolumeId};
+use host_proto::message::LeftVolume;
 use model::hosting::ProjectWorld;
 use scheduler::{Blocks, HostView};
 use store::StoreError;
@@ -42,6 +44,7 @@ impl Services {
             return Ok(Vec::new());
         }
         let loads = self.store.host_loads(among, wanted.ports).await?;
+        let left = self.left_volumes(loads.iter().map(|load| &load.host.id)).await?;
         let views = loads.into_iter().map(|load| {
             let mut ports = BTreeMap::new();
             for other in load.ports.iter().filter(|it| it.project_id != *wanted.project) {
@@ -60,6 +63,8 @@ impl Services {
                 routes: live.routes,
                 closed: live.closed,
                 drained: live.drained,
+                unknown: live.unknown,
+                left_volumes: left.get(&load.host.id).cloned(),
                 blocks: Blocks {
                     range: self.networks,
                     ours: load.subnets,
@@ -71,6 +76,23 @@ impl Services {
             }
         });
         Ok(views.collect())
+    }
+
+    /// What these hosts say they have of volumes, and nobody knows. A host is not believed that it has what belongs to a
+    /// project already.
+    pub(crate) async fn left_volumes(
+        &self,
+        hosts: impl Iterator<Item = &HostId>,
+    ) -> Result<BTreeMap<HostId, Vec<LeftVolume>>, StoreError> {
+        let said = hosts.filter_map(|id| Some((id.clone(), self.live.left_volumes(id)?)));
+        let said: Vec<(HostId, Arc<[LeftVolume]>)> = said.collect();
+        let ids: Vec<VolumeId> =
+            said.iter().flat_map(|(_, left)| left.iter().map(|it| it.volume_id.clone())).collect();
+        let known = if ids.is_empty() { BTreeSet::new() } else { self.store.known_volumes(ids).await? };
+        let unknown = |left: &[LeftVolume]| {
+            left.iter().filter(|it| !known.contains(&it.volume_id)).cloned().collect::<Vec<_>>()
+        };
+        Ok(said.into_iter().map(|(id, left)| (id, unknown(&left))).collect())
     }
 }
 

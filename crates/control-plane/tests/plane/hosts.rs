@@ -431,6 +431,6 @@ async fn join_9_tokens_are_listed_and_revocable_and_guessing_is_limited() {
     world.stop().await;
 }
 
-fn files(compose: &str) -> Value {
+pub(crate) fn files(compose: &str) -> Value {
     json!({ "files": [{ "name": "compose.yaml", "text": compose }] })
 }

@@ -1,15 +1,16 @@
 //! Hosts that lose what they ran, or are lost themselves: what is left of it in the server goes, and what has no place gets
 //! one as soon as there is one.
 
-use host_proto::message::ReplicaStatus;
+use host_proto::id::{HostId, VolumeId};
+use host_proto::message::{LeftVolume, ReplicaStatus};
 use host_proto::report::{ReplicaReport, ReplicaState};
 use host_proto::{ToAgent, ToServer};
 use reqwest::StatusCode;
 use serde_json::json;
 
-use testkit::{Machine, Opening};
+use testkit::{Machine, Opening, SimHost};
 
-use crate::hosts::{Api, deployed, opened};
+use crate::hosts::{Api, Living, deployed, files, opened};
 use crate::world::World;
 
 fn web(version: u32, replicas: u32) -> String {
@@ -197,4 +198,132 @@ fn stranger() -> ReplicaReport {
     let ids = ("rep_1".parse().unwrap(), "svc_1".parse().unwrap(), "rel_1".parse().unwrap());
     let report = ReplicaReport::of(ids, "h", ReplicaState::Running);
     ReplicaReport { container_id: Some("c".to_owned()), ..report }
+}
+
+fn left(seed: u8) -> LeftVolume {
+    let volume_id = VolumeId::generate(1, [seed; 10]);
+    let text = volume_id.as_str().to_ascii_lowercase();
+    let name = format!("muster-shop-data-{}", &text[text.len() - 6..]);
+    LeftVolume { volume_id, name, host_id: None }
+}
+
+/// A host that comes back with a history that the server does not know, a volume, and what uses it.
+async fn forgotten(world: &World, api: &Api<'_>, name: &str, volumes: Vec<LeftVolume>) -> Living {
+    let machine = Machine::named(name);
+    let answer = api.join(&machine).await;
+    let ids = ("rep_1".parse().unwrap(), "svc_1".parse().unwrap(), "rel_1".parse().unwrap());
+    let report = ReplicaReport {
+        container_id: Some("c0ffee".to_owned()),
+        ..ReplicaReport::of(ids, "h", ReplicaState::Running)
+    };
+    let opening = Opening {
+        applied: Some(("another".to_owned(), 3)),
+        replicas: vec![report.clone()],
+        ..Opening::default()
+    };
+    let host = SimHost::connect(world.console, answer.host_token.expose(), &machine, opening).await;
+    let seen = host.seen.clone();
+    {
+        let mut seen = seen.lock().unwrap();
+        seen.left_volumes = volumes;
+        seen.replicas.insert(report.replica_id.to_string(), report);
+    }
+    let host = Living { seen, task: tokio::spawn(host.live()) };
+    testkit::until("a state", || !host.seen.lock().unwrap().states.is_empty()).await;
+    host
+}
+
+const KEPT: &str = "services: {web: {image: 'web:1', volumes: ['data:/data']}}\nvolumes: {data: {}}\n";
+
+/// What was deployed after the back-up is deployed again: not beside its data, and not before its old containers are gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r26_a_volume_that_a_restored_server_does_not_know_is_taken_over_where_it_lies() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let (_, _, first) = api.live_host("h1").await;
+    let volume = left(7);
+    let host = forgotten(&world, &api, "h2", vec![volume.clone()]).await;
+    testkit::until_async("its volume to be told", async || {
+        let (_, host) = api.call("GET", "/hosts/h2", None).await;
+        host["problems"].to_string().contains(&volume.name)
+    })
+    .await;
+    let (status, refused) = api.deploy(KEPT).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{refused}");
+    let why = refused["detail"].as_str().unwrap();
+    assert!(why.contains(&volume.name) && why.contains("muster hosts set h2 --adopting=false"), "{why}");
+
+    let (status, patched) = api.call("PATCH", "/hosts/h2", Some(json!({ "adopting": false }))).await;
+    assert_eq!(status, StatusCode::OK, "{patched}");
+    testkit::until_async("its containers to go", async || {
+        let (_, plan) = api.call("POST", "/projects/shop/plan", Some(files(KEPT))).await;
+        plan["warnings"].to_string().contains("it is taken over with what is in it")
+    })
+    .await;
+    deployed(&api, KEPT).await;
+    assert_eq!(api.service("web").await.replicas[0].host, "h2");
+    let state = host.seen.lock().unwrap().last().clone();
+    let told: Vec<_> = state.volumes.iter().map(|it| (&it.id, &it.name)).collect();
+    assert_eq!(told, [(&volume.volume_id, &volume.name)]);
+    assert!(first.seen.lock().unwrap().states.iter().all(|it| it.volumes.is_empty()));
+    testkit::until_async("nothing to be unknown", async || {
+        !api.host("h2").await.problems.iter().any(|it| it.contains("does not know"))
+    })
+    .await;
+    world.stop().await;
+}
+
+/// A host is not believed that it has what belongs to a project already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_cannot_say_that_it_has_the_volume_of_a_project() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let (_, _, first) = api.live_host("h1").await;
+    deployed(&api, KEPT).await;
+    let known = first.seen.lock().unwrap().last().volumes[0].clone();
+    let said = LeftVolume { volume_id: known.id, name: "muster-other-data-1".to_owned(), host_id: None };
+    let mine = left(7);
+    let host = forgotten(&world, &api, "h2", vec![said, mine.clone()]).await;
+    testkit::until_async("what it says to be told", async || {
+        let problems = api.host("h2").await.problems.join("; ");
+        problems.contains(&format!("it has the volume {}, which", mine.name))
+    })
+    .await;
+    // And it gets nothing of a project by having one of its names.
+    deployed(&api, &KEPT.replace("web:1", "web:2")).await;
+    assert_eq!(api.service("web").await.replicas[0].host, "h1");
+    drop(host);
+    world.stop().await;
+}
+
+/// A machine that left and joined again as another host is one that lost its data, and says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_volume_that_was_made_for_another_host_stays_and_the_new_one_is_not_told_as_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::start(dir.path()).await;
+    let api = Api::of(&world).await;
+    let other = LeftVolume { host_id: Some(HostId::generate(1, [9; 10])), ..left(7) };
+    let (_, _, host) = api.live_host("h1").await;
+    host.seen.lock().unwrap().left_volumes = vec![other.clone()];
+    deployed(&api, "services: {front: {image: 'front:1'}}\n").await;
+    let both = KEPT.replace("services: {", "services: {front: {image: 'front:1'}, ");
+    let mut plan = serde_json::Value::Null;
+    testkit::until_async("a warning", async || {
+        plan = api.call("POST", "/projects/shop/plan", Some(files(&both))).await.1;
+        plan["warnings"].to_string().contains(&format!("h1 has {} as well", other.name))
+    })
+    .await;
+    assert_eq!(plan["refusals"], json!([]));
+    deployed(&api, &both).await;
+    testkit::until_async("a problem", async || {
+        api.host("h1")
+            .await
+            .problems
+            .iter()
+            .any(|it| it.contains(&format!("began empty beside {}", other.name)))
+    })
+    .await;
+    world.stop().await;
 }

@@ -9,7 +9,7 @@ use host_drivers::docker::Look;
 use host_drivers::health::targets;
 use host_proto::desired::{DesiredState, Section};
 use host_proto::id::ReplicaId;
-use host_proto::limits::TAKEN_BLOCKS;
+use host_proto::limits::{LEFT_VOLUMES, TAKEN_BLOCKS};
 use host_proto::message::{HostLogLevel, HostLogSource, ToServer};
 use host_proto::report::{ItemResult, ItemState, ReplicaReport, ReplicaState};
 use reconcile::adoption::{take_blocks, with_unclaimed};
@@ -276,6 +276,7 @@ impl Worker {
             Seen::Known(_) => None,
             Seen::Unknown(reason) => Some(reason.clone()),
         };
+        let left_volumes = reconcile::volumes::left(&wanted.told.state, &running.actual, LEFT_VOLUMES);
         let failed: Vec<Section> = items.iter().map(|item| item.section).collect();
         let state = wanted.state.clone();
         self.parts.seen.send_modify(|snapshot| snapshot.from_cache = !wanted.fresh);
@@ -298,6 +299,7 @@ impl Worker {
             refused_removals: running.plan.refused.any(),
             selftest: self.parts.net.selftest.clone(),
             blocks: running.actual.taken.known().cloned(),
+            left_volumes,
             duration_ms: u64::try_from(now.since(self.since).as_millis()).unwrap_or(u64::MAX),
         };
         if let Some(applied) = self.reporter.applied(pass) {

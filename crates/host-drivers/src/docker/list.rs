@@ -7,7 +7,7 @@ use bollard::models::{
 };
 use host_proto::id::{FileId, HostId};
 use host_proto::report::HealthState;
-use reconcile::{Container, ContainerState, Listed};
+use reconcile::{Container, ContainerState, Listed, OfOther};
 
 use super::{FilePlaces, labels, status};
 
@@ -99,18 +99,22 @@ pub(crate) fn listed(
 ) -> Listed {
     let mut ours = BTreeMap::new();
     let mut foreign = BTreeSet::new();
+    let mut of_others = Vec::new();
     for (name, mut found) in objects {
-        let is_ours = is_ours(host, id_label, &found);
-        match found.remove(id_label).filter(|_| is_ours) {
-            Some(id) => {
+        let owner = found.remove(labels::HOST);
+        match (found.remove(id_label), owner) {
+            (Some(id), Some(owner)) if owner == host.as_str() => {
                 ours.insert(id, name);
             }
-            None => {
+            (id, owner) => {
+                let owner = owner.and_then(|owner| owner.parse().ok());
+                of_others.extend(id.zip(owner).map(|(id, host)| OfOther { id, name: name.clone(), host }));
                 foreign.insert(name);
             }
         }
     }
-    Listed { ours, foreign }
+    of_others.sort_by(|one, other| one.name.cmp(&other.name));
+    Listed { ours, foreign, of_others }
 }
 
 impl FilePlaces {

@@ -138,6 +138,7 @@ impl Session {
             removed: Vec::new(),
             net_selftest: None,
             blocks: None,
+            left_volumes: None,
             duration_ms: 0,
         };
         self.outbox.push(Frame::plain(ToServer::StateApplied(Box::new(answer))));

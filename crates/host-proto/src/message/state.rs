@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::desired::Section;
-use crate::id::ReplicaId;
+use crate::id::{HostId, ReplicaId, VolumeId};
 use crate::message::TakenBlock;
 use crate::report::{ItemResult, Outcome, RefusedReason, ReplicaReport};
 
@@ -39,9 +39,26 @@ pub struct StateApplied {
     /// As in [`Foreign`](super::Foreign), when the engine answers: networks of others come and go while a host is connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Vec<TakenBlock>>,
+    /// Volumes of ours that the state does not list, when the engine answers, at most
+    /// [`LEFT_VOLUMES`](crate::limits::LEFT_VOLUMES). Agents before it say nothing of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_volumes: Option<Vec<LeftVolume>>,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
+}
+
+/// A volume that was made for a desired state and that the one of now does not list: its control plane was restored and does
+/// not know it, or it was made when the machine was another host. It is kept in any case (R43).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LeftVolume {
+    /// What it was made for.
+    pub volume_id: VolumeId,
+    /// The engine's name for it.
+    pub name: String,
+    /// The host that it was made for, when that is not the one that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<HostId>,
 }
 
 /// How a section was applied.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{Trim, line, list, maybe, shorten};
 use crate::desired::Section;
-use crate::limits::{LAST_LINES, MAX_ITEMS, MAX_REPLICAS, NAME, TAKEN_BLOCKS, TEXT, WORD};
-use crate::message::{ReplicaStatus, SectionResult, StateApplied};
+use crate::limits::{LAST_LINES, LEFT_VOLUMES, MAX_ITEMS, MAX_REPLICAS, NAME, TAKEN_BLOCKS, TEXT, WORD};
+use crate::message::{LeftVolume, ReplicaStatus, SectionResult, StateApplied};
 use crate::report::{ItemResult, ReplicaReport};
 
 impl Trim for StateApplied {
@@ -21,6 +21,7 @@ impl Trim for StateApplied {
             removed,
             net_selftest: _,
             blocks,
+            left_volumes,
             duration_ms: _,
         } = self;
         line(epoch, WORD);
@@ -37,6 +38,16 @@ impl Trim for StateApplied {
         if let Some(blocks) = blocks {
             list(blocks, TAKEN_BLOCKS);
         }
+        if let Some(volumes) = left_volumes {
+            list(volumes, LEFT_VOLUMES);
+        }
+    }
+}
+
+impl Trim for LeftVolume {
+    fn trim(&mut self) {
+        let Self { volume_id: _, name, host_id: _ } = self;
+        line(name, NAME);
     }
 }
 

@@ -192,6 +192,7 @@ impl Host {
             removed: Vec::new(),
             net_selftest: None,
             blocks: None,
+            left_volumes: None,
             duration_ms: 1,
         };
         let frame = Frame::plain(ToServer::StateApplied(Box::new(done)));

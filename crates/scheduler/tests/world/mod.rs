@@ -172,6 +172,8 @@ impl Sim {
             replicas: 0,
             ports: BTreeMap::new(),
             foreign_ports: std::collections::BTreeSet::new(),
+            unknown: 0,
+            left_volumes: None,
             items: Vec::new(),
             blocks: Blocks::new("10.208.0.0/20".parse().unwrap()),
             routes: scheduler::Routes::new(),

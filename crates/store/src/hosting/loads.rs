@@ -1,9 +1,9 @@
 //! What decisions and states need of hosts, each in one reading: hosts with what is on them, and all that the state of one
 //! host follows from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use host_proto::id::{HostId, ProjectId};
+use host_proto::id::{HostId, ProjectId, VolumeId};
 use model::hosting::{Host, ProjectWorld, RegistryCredential, Subnet};
 use model::service::ServiceSpec;
 use rusqlite::{Connection, Params, Row};
@@ -61,6 +61,18 @@ impl Store {
                 let ids = json::text(&ids, "host id")?;
                 loads(&reader.conn, "{} IN (SELECT value FROM json_each(?1))", [&ids], ports)
             }
+        })
+        .await
+    }
+
+    /// Those of these volumes that belong to a project, on whichever host.
+    pub async fn known_volumes(&self, ids: Vec<VolumeId>) -> Result<BTreeSet<VolumeId>, StoreError> {
+        self.read(move |reader| {
+            let ids = json::text(&ids, "volume id")?;
+            let sql = "SELECT id FROM volume_place WHERE id IN (SELECT value FROM json_each(?1))";
+            let row = |row: &Row<'_>| json::parsed(row, 0, "volume id");
+            let known = json::rows(&mut reader.conn.prepare_cached(sql)?, [&ids], row)?;
+            Ok(known.into_iter().collect())
         })
         .await
     }

@@ -51,6 +51,7 @@ fn applied() -> StateApplied {
         removed: Vec::new(),
         net_selftest: None,
         blocks: None,
+        left_volumes: None,
         duration_ms: 1,
     }
 }

@@ -6,6 +6,7 @@ use host_proto::id::{FileId, HostId};
 use model::hosting::{Phase, Project, ProjectWorld, Release, Replica, Service, VolumePlace};
 use model::service::{Order, Spread};
 use scheduler::blocks::parted;
+use scheduler::left::{self, Left};
 use scheduler::{HostView, place, words};
 use store::StoreError;
 
@@ -199,6 +200,7 @@ impl Outline {
                     chosen.truncate(comes);
                 }
                 let chosen: Vec<&HostView> = chosen.iter().filter_map(|id| view_of(hosts, id)).collect();
+                self.warnings.extend(begun(world, planned, release, hosts, &chosen));
                 let all = chosen.iter().copied().cycle();
                 let all: Vec<&HostView> = all.take(if chosen.is_empty() { 0 } else { comes }).collect();
                 size::add(&mut self.growths, world, planned, release, &all, &self.sizes);
@@ -225,6 +227,34 @@ impl Outline {
         self.warnings.extend(hosts.iter().filter_map(|view| unknown(world, view)));
         at_home
     }
+}
+
+/// What the new volumes of a service begin with, when that is not nothing, or could be thought to be something.
+fn begun(
+    world: &ProjectWorld,
+    planned: &Planned,
+    release: &Release,
+    hosts: &[HostView],
+    chosen: &[&HostView],
+) -> Vec<String> {
+    let service = &planned.service.name;
+    let new = left::made_by(world, release);
+    let words = new.filter_map(|volume| match left::left(world, volume, hosts) {
+        Left::There(view, it) => Some(format!(
+            "{service}: the volume {volume} is {} of {}, which this server did not know: it is taken over with what is in it",
+            it.name, view.host.name
+        )),
+        Left::Unclear(_) => None,
+        Left::Nothing => chosen.iter().find_map(|view| {
+            let other = left::of_another(&world.project.name, volume, view.left_volumes.as_deref()?)?;
+            Some(format!(
+                "{service}: the volume {volume} begins empty; {} has {} as well, which was made there for another host and stays \
+                 as it is",
+                view.host.name, other.name
+            ))
+        }),
+    });
+    words.collect()
 }
 
 /// That nobody knows whether what the project has on a host works.

@@ -150,6 +150,7 @@ impl SimHost {
             removed: gone.cloned().collect(),
             net_selftest: None,
             blocks: None,
+            left_volumes: None,
             duration_ms: 1,
         };
         self.seen.states.fetch_add(1, Ordering::Relaxed);
