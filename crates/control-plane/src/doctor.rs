@@ -5,6 +5,8 @@ mod certificate;
 mod data;
 mod machine;
 
+pub(crate) use data::is_locked;
+
 use std::path::PathBuf;
 
 use serde::Serialize;

@@ -3,10 +3,12 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::Config;
+use crate::doctor::is_locked;
 
 /// Connections that may wait to be accepted: a fleet that comes back after an outage does so at once.
 const BACKLOG: i32 = 4096;
@@ -22,7 +24,7 @@ pub struct Listeners {
 
 /// A socket that could not be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("{flag}: cannot listen on {address}{}", hint(source))]
+#[error("{flag}: cannot listen on {address}{}", hint(source, running.as_deref()))]
 pub struct ListenError {
     /// The flag that names the address.
     pub flag: &'static str,
@@ -30,21 +32,28 @@ pub struct ListenError {
     pub address: SocketAddr,
     /// What the system says.
     pub source: io::Error,
+    /// The data directory, when a server runs on it.
+    pub running: Option<PathBuf>,
 }
 
-fn hint(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::AddrInUse => ": another program has the port; stop it or choose another port",
-        io::ErrorKind::PermissionDenied => ": ports below 1024 need more rights; choose a higher port",
-        io::ErrorKind::AddrNotAvailable => ": this machine does not have the address",
+fn hint(error: &io::Error, running: Option<&Path>) -> String {
+    let hint = match (error.kind(), running) {
+        (io::ErrorKind::AddrInUse, Some(dir)) => {
+            return format!(": another muster server is running on {}, and has the port", dir.display());
+        }
+        (io::ErrorKind::AddrInUse, None) => ": another program has the port; stop it or choose another port",
+        (io::ErrorKind::PermissionDenied, _) => ": ports below 1024 need more rights; choose a higher port",
+        (io::ErrorKind::AddrNotAvailable, _) => ": this machine does not have the address",
         _ => "",
-    }
+    };
+    hint.to_owned()
 }
 
 impl Listeners {
     /// Opens the sockets, `threads` of them for agents.
     pub fn open(config: &Config, threads: usize) -> Result<Self, ListenError> {
-        let failed = |flag, address| move |source| ListenError { flag, address, source };
+        let running = || is_locked(&config.database()).then(|| config.data_dir.clone());
+        let failed = |flag, address| move |source| ListenError { flag, address, source, running: running() };
         let flag = "--opamp-listen";
         let opamp = shared(config.opamp_listen, threads.max(1)).map_err(failed(flag, config.opamp_listen))?;
         let console = single(config.listen).map_err(failed("--listen", config.listen))?;

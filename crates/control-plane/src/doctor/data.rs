@@ -109,7 +109,7 @@ fn permissions(directory: &Path) -> Finding {
 }
 
 /// A server holds this lock as long as it runs.
-fn is_locked(database: &Path) -> bool {
+pub(crate) fn is_locked(database: &Path) -> bool {
     let mut name = database.as_os_str().to_owned();
     name.push(".lock");
     let Ok(file) = File::open(name) else { return false };

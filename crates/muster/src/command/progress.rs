@@ -7,13 +7,16 @@ const USUAL_WIDTH: usize = 80;
 
 /// The lines that were shown last.
 pub(super) struct Shown {
+    /// What is shown.
     last: Vec<String>,
+    /// How many lines of it say how far something is; one after them says that the server does not answer.
+    known: usize,
     on_terminal: bool,
 }
 
 impl Shown {
     pub(super) fn new() -> Self {
-        Self { last: Vec::new(), on_terminal: io::stderr().is_terminal() }
+        Self { last: Vec::new(), known: 0, on_terminal: io::stderr().is_terminal() }
     }
 
     /// Shows one line.
@@ -23,6 +26,19 @@ impl Shown {
 
     /// Shows lines in place of those before. They must hold no line ends.
     pub(super) fn show_all(&mut self, lines: &[String]) {
+        self.known = lines.len();
+        self.put(lines);
+    }
+
+    /// Says below what was known last that the server does not answer: once, until there is something to show again.
+    pub(super) fn away(&mut self, why: &str) {
+        if self.last.len() == self.known {
+            let known = self.last.iter().cloned();
+            self.put(&known.chain([why.to_owned()]).collect::<Vec<_>>());
+        }
+    }
+
+    fn put(&mut self, lines: &[String]) {
         if self.last == lines {
             return;
         }
@@ -30,12 +46,14 @@ impl Shown {
         // Nobody is told when standard error is closed; the exit code says how it ended.
         let _ = match self.on_terminal {
             true => self.redraw(&mut err, lines),
-            false => lines
-                .iter()
-                .filter(|line| !self.last.contains(line))
-                .try_for_each(|line| writeln!(err, "{line}")),
+            false => self.fresh(lines).try_for_each(|line| writeln!(err, "{line}")),
         };
         self.last = lines.to_vec();
+    }
+
+    /// Lines that were not shown a moment ago.
+    fn fresh<'l>(&self, lines: &'l [String]) -> impl Iterator<Item = &'l String> {
+        lines.iter().filter(|line| !self.last.contains(line))
     }
 
     fn redraw(&self, err: &mut impl Write, lines: &[String]) -> io::Result<()> {
@@ -56,5 +74,25 @@ impl Drop for Shown {
         if self.on_terminal && !self.last.is_empty() {
             let _ = writeln!(io::stderr());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_away_is_said_once_and_nothing_is_said_twice_when_it_is_back() {
+        let mut shown = Shown { last: Vec::new(), known: 0, on_terminal: false };
+        let lines = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        shown.show_all(&lines(&["running", "web: waits"]));
+        shown.away("no answer");
+        assert_eq!(shown.last, lines(&["running", "web: waits", "no answer"]));
+        shown.away("no answer, in other words");
+        assert_eq!(shown.last, lines(&["running", "web: waits", "no answer"]));
+        assert_eq!(shown.fresh(&lines(&["running", "web: done"])).collect::<Vec<_>>(), ["web: done"]);
+        shown.show_all(&lines(&["running", "web: done"]));
+        shown.away("no answer");
+        assert_eq!(shown.last, lines(&["running", "web: done", "no answer"]));
     }
 }

@@ -81,8 +81,9 @@ async fn until_over(
     until: Instant,
 ) -> Result<(Assignment, Result<(), Failure>), Failure> {
     let mut shown = Shown::new();
+    let line = |one: &Assignment| format!("assignment/{} {}: {}", one.id, one.state, progress(one));
+    shown.show(&line(&one));
     loop {
-        shown.show(&format!("assignment/{} {}: {}", one.id, one.state, progress(&one)));
         if let Some(end) = ended(&one) {
             return Ok((one, end));
         }
@@ -93,9 +94,12 @@ async fn until_over(
         }
         tokio::time::sleep(LOOK).await;
         match client.assignment(&one.id).await {
-            Ok(answer) => one = answer.value,
+            Ok(answer) => {
+                one = answer.value;
+                shown.show(&line(&one));
+            }
             // A server that is being restarted comes back, and the rollout with it.
-            Err(error @ ClientError::Unreachable { .. }) => shown.show(&error.to_string()),
+            Err(error @ ClientError::Unreachable { .. }) => shown.away(&error.to_string()),
             Err(error) => return Err(error.into()),
         }
     }
@@ -125,7 +129,7 @@ pub(super) async fn until_gone(client: &Client, id: &str, limit: Duration) -> Re
     loop {
         match client.assignment(id).await {
             Err(error) if error.status() == Some(404) => return Ok(()),
-            Err(error @ ClientError::Unreachable { .. }) => shown.show(&error.to_string()),
+            Err(error @ ClientError::Unreachable { .. }) => shown.away(&error.to_string()),
             Err(error) => return Err(error.into()),
             Ok(answer) => {
                 let left = answer.value.progress.matched;

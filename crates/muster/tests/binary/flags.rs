@@ -69,12 +69,16 @@ fn a_port_that_is_taken_names_the_flag_and_a_second_server_on_the_same_data_is_r
     let output = place.run(&[&fixed[..], &["--opamp-listen", &taken]].concat());
     assert_eq!(output.status.code(), Some(1));
     let err = text(&output.stderr);
-    assert!(err.contains(&format!("--opamp-listen: cannot listen on {taken}")), "{err}");
+    assert!(err.contains(&format!("--opamp-listen: cannot listen on {taken}: another program has")), "{err}");
     let fixed = ["server", "--data-dir", "data", "--insecure-http", "--listen", "127.0.0.1:0"];
     let output = place.run(&[&fixed[..], &["--opamp-listen", "127.0.0.1:0"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let err = text(&output.stderr);
     assert!(err.contains("--data-dir: another muster server is running on data"), "{err}");
+    // Mostly it is the same port as well.
+    let output = place.run(&[&fixed[..], &["--opamp-listen", &taken]].concat());
+    let err = text(&output.stderr);
+    assert!(err.contains("another muster server is running on data, and has the port"), "{err}");
     server.stop();
 }
 

@@ -49,6 +49,8 @@ fn a_host_is_added_by_one_command_that_is_shown_once() {
     assert!(bad(&place, &["hosts", "tokens", "revoke", id], 2).contains("--yes"));
     good(&place, &["hosts", "tokens", "revoke", id, "--yes"]);
     assert!(good(&place, &["hosts", "tokens", "list"]).contains("revoked"));
+    // What is not there is not asked about first.
+    assert!(bad(&place, &["hosts", "tokens", "revoke", "99"], 3).contains("there is no join token 99"));
     bad(&place, &["hosts", "tokens", "revoke", "99", "--yes"], 3);
     bad(&place, &["hosts", "tokens", "revoke", "x", "--yes"], 3);
 

@@ -134,8 +134,8 @@ pub(super) async fn until_over(
     until: Instant,
 ) -> Result<(Deployment, Result<(), Failure>), Failure> {
     let mut shown = Shown::new();
+    shown.show_all(&progress(&one));
     loop {
-        shown.show_all(&progress(&one));
         if let Some(end) = ended(&one) {
             return Ok((one, end));
         }
@@ -157,9 +157,12 @@ pub(super) async fn until_over(
         }
         tokio::time::sleep(LOOK).await;
         match client.deployment(&one.id).await {
-            Ok(now) => one = now,
+            Ok(now) => {
+                one = now;
+                shown.show_all(&progress(&one));
+            }
             // A server that is being restarted comes back, and the deployment with it.
-            Err(error @ ClientError::Unreachable { .. }) => shown.show(&error.to_string()),
+            Err(error @ ClientError::Unreachable { .. }) => shown.away(&error.to_string()),
             Err(error) => return Err(error.into()),
         }
     }

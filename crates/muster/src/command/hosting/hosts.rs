@@ -264,8 +264,18 @@ fn token_row(token: &JoinToken) -> Vec<String> {
 
 async fn revoke(args: &HostTokensRevoke, global: &Global) -> Result<(), Failure> {
     let client = client(&args.connection, global)?;
+    let tokens = client.join_tokens().await?;
+    let token = tokens.items.iter().find(|token| token.id == args.id);
+    let token = token.ok_or_else(|| {
+        Failure::new(Kind::NotFound, format!("there is no join token {}", safe(&args.id)))
+            .hint("muster hosts tokens list shows which there are.")
+    })?;
     if !args.yes {
-        confirm(&format!("Revoke join token {}: no machine can join with it any more.", safe(&args.id)))?;
+        let id = &token.id;
+        confirm(&format!(
+            "Revoke join token {id}, which is {}: no machine can join with it any more.",
+            token.state
+        ))?;
     }
     client.revoke_join_token(&args.id).await?;
     output::line(&format!("Join token {} is revoked.", safe(&args.id)))

@@ -74,7 +74,7 @@ async fn until_host(client: &Client, id: &str, until: Instant) -> Result<Host, F
                 }
             }
             Ok(Seen::Nothing) => shown.show_all(&checklist(None)),
-            Err(Lost::Server(error)) => shown.show(&error),
+            Err(Lost::Server(error)) => shown.away(&error),
             Err(Lost::Token(failure)) => return Err(failure),
         }
         if Instant::now() >= until {
