@@ -138,6 +138,31 @@ def test_state_10_a_port_that_is_taken_is_refused_also_when_no_container_changes
     ground.foreign.untouched()
 
 
+@on_each_engine
+def test_a_port_is_narrowed_to_an_address_and_widened_again_and_answers_where_it_is_to(world, engine):
+    ground = OneHost(world, engine)
+    here = lambda ip: ground.host.run("curl", "-s", "--max-time", "3", f"http://{ip}:{PORT}/", check=False)[1].strip()
+    ground.plane.deployed("page", projects.page())
+    wait_for("the page", lambda: ground.page(PORT) == "v1", 20)
+    poller = ground.poll(PORT)
+    # What goes back has closed nothing.
+    code, said = ground.plane.deploy("page", projects.page("absent", port=f"127.0.0.1:{PORT}", extra=SOON))
+    check(code != 0, f"the deploy ended with {code}: {said}")
+    code, said = ground.plane.deploy("page", projects.page(port=f"192.0.2.77:{PORT}"))
+    check(code != 0 and f"port 192.0.2.77:{PORT}/tcp on {ground.host.name}: the host does not have this address" in said, f"the deploy ended with {code}: {said}")
+    equal((ground.page(PORT), here("127.0.0.1")), ("v1", "v1"), "the page from without and within")
+    ground.plane.deployed("page", projects.page("v2", port=f"{ground.host.ip}:{PORT}"))
+    wait_for("the page on one address", lambda: (ground.page(PORT), here("127.0.0.1")) == ("v2", ""), 20)
+    poller.unbroken(least=50)
+    started = ground.starts("page")
+    ground.plane.deployed("page", projects.page("v2", port=f"127.0.0.1:{PORT}"))
+    wait_for("the page on the machine alone", lambda: (ground.page(PORT), here("127.0.0.1")) == (None, "v2"), 20)
+    ground.plane.deployed("page", projects.page("v2"))
+    wait_for("the page everywhere", lambda: (ground.page(PORT), here("127.0.0.1")) == ("v2", "v2"), 20)
+    equal(ground.starts("page"), started, "containers")
+    ground.foreign.untouched()
+
+
 def test_a_registry_that_sends_next_to_nothing_holds_up_no_other_project(world):
     ground = OneHost(world)
     ground.plane.deployed("page", projects.page())

@@ -10,7 +10,7 @@ mod relay;
 mod tcp;
 mod udp;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,29 +123,48 @@ impl Ports {
 
     /// Serves the routes of a configuration from now on. A port that stays keeps its socket; a route without upstreams
     /// keeps its port too and resets who connects, so that nobody else takes the port during an update.
+    ///
+    /// A port of all addresses is open on each of them. While a deployment goes from one to the other both are wanted and
+    /// lead to the same, and the kernel would refuse the second socket: the wider one does for both.
     pub async fn set(&mut self, config: &Config) -> Vec<PortResult> {
         let wanted: Vec<_> =
             config.routes.iter().filter_map(|route| Some((Key::of(route)?, route))).collect();
-        let gone: Vec<_> =
-            self.listeners.extract_if(.., |key, _| wanted.iter().all(|(other, _)| other != key)).collect();
+        let covered: Vec<Option<usize>> =
+            wanted.iter().map(|it| wanted.iter().position(|by| covers(by, it))).collect();
+        let is_served = |key: &Key| {
+            let mut all = wanted.iter().zip(&covered);
+            all.any(|((other, _), cover)| other == key && cover.is_none())
+        };
+        let gone: Vec<_> = self.listeners.extract_if(.., |key, _| !is_served(key)).collect();
         for (_, mut listener) in gone {
             // Waited for: the port may be wanted in the same breath, on another address.
             listener.task.shutdown().await;
         }
-        let mut results = Vec::with_capacity(wanted.len());
-        for (at, (key, route)) in wanted.iter().enumerate() {
-            let taken = wanted[..at].iter().find(|(other, _)| other == key);
-            let listening = match taken {
-                Some((_, other)) => {
+        let mut listening: Vec<io::Result<SocketAddr>> = Vec::with_capacity(wanted.len());
+        listening.resize_with(wanted.len(), || Err(io::ErrorKind::NotConnected.into()));
+        // The wider ones first.
+        let mut order: Vec<usize> = (0..wanted.len()).collect();
+        order.sort_by_key(|at| covered[*at].is_some());
+        for at in order {
+            let (key, route) = wanted[at];
+            let taken = wanted[..at].iter().find(|(other, _)| *other == key);
+            let by = covered[at].filter(|by| listening[*by].is_ok());
+            listening[at] = match (taken, by) {
+                (Some((_, other)), _) => {
                     let what = format!("the port is that of route {} already", other.id);
                     Err(io::Error::new(io::ErrorKind::AddrInUse, what))
                 }
-                None => self.serve(*key, route),
+                (None, Some(_)) => key.look(),
+                (None, None) => self.serve(key, route),
             };
-            results.push(PortResult { route: route.id.clone(), name: key.name(), listening });
         }
         self.lives.retire(|ip| config.knows(ip));
-        results
+        let result = |((key, route), listening): ((Key, &Route), _)| PortResult {
+            route: route.id.clone(),
+            name: key.name(),
+            listening,
+        };
+        wanted.into_iter().zip(listening).map(result).collect()
     }
 
     /// What each port carried, by its name.
@@ -198,6 +217,23 @@ impl Key {
         Some(Self { protocol: protocol(route.kind)?, ip: route.listen_ip, port: route.listen_port? })
     }
 
+    /// How many addresses it is open on: of one, of IPv4, of all, of all without having asked for a family.
+    const fn width(&self) -> u8 {
+        match self.ip {
+            None => 3,
+            Some(IpAddr::V6(ip)) if ip.is_unspecified() => 2,
+            Some(IpAddr::V4(ip)) if ip.is_unspecified() => 1,
+            Some(_) => 0,
+        }
+    }
+
+    /// Where it would listen, if the host has the address.
+    fn look(&self) -> io::Result<SocketAddr> {
+        let ip = self.ip.unwrap_or(Ipv6Addr::UNSPECIFIED.into());
+        Self { port: 0, ..*self }.bind_to(SocketAddr::new(ip, 0)).map_err(in_words)?;
+        Ok(SocketAddr::new(ip, self.port))
+    }
+
     fn name(&self) -> String {
         let protocol = match self.protocol {
             Protocol::Tcp => "tcp",
@@ -212,7 +248,7 @@ impl Key {
     /// The socket: of both families when no address is wanted, of IPv4 alone on a host without IPv6.
     fn bind(&self) -> io::Result<Socket> {
         match self.ip {
-            Some(ip) => self.bind_to(SocketAddr::new(ip, self.port)),
+            Some(ip) => self.bind_to(SocketAddr::new(ip, self.port)).map_err(in_words),
             None => match self.bind_to(SocketAddr::from((Ipv6Addr::UNSPECIFIED, self.port))) {
                 Err(error) if no_v6(&error) => {
                     self.bind_to(SocketAddr::from((Ipv4Addr::UNSPECIFIED, self.port)))
@@ -241,6 +277,23 @@ impl Key {
             socket.listen(1024)?;
         }
         Ok(socket)
+    }
+}
+
+/// Whether the port of one route is open wherever that of the other is to be, and leads to the same.
+fn covers((by, route): &(Key, &Route), (key, other): &(Key, &Route)) -> bool {
+    let reaches = by.width() > key.width() && (by.width() > 1 || key.ip.is_some_and(|ip| ip.is_ipv4()));
+    let led = |route: &Route| -> BTreeSet<SocketAddr> {
+        route.upstreams.iter().map(|upstream| SocketAddr::new(upstream.ip, upstream.port)).collect()
+    };
+    reaches && (by.protocol, by.port) == (key.protocol, key.port) && by.port != 0 && led(route) == led(other)
+}
+
+/// The kernel's own words for it are about requests.
+fn in_words(error: io::Error) -> io::Error {
+    match error.kind() {
+        kind @ io::ErrorKind::AddrNotAvailable => io::Error::new(kind, "the host does not have this address"),
+        _ => error,
     }
 }
 

@@ -265,3 +265,113 @@ async fn an_answer_comes_from_the_address_that_was_asked() {
         assert_eq!(exchange(&client, "x").await.as_deref(), Some("ax"), "{asked}");
     }
 }
+
+/// Two routes of one port that lead to the same, for every address and for one.
+fn on_all_and_one(kind: RouteKind, port: u16, upstream: SocketAddr) -> [Route; 2] {
+    let narrow = route(kind, &format!("127.0.0.1:{port}"), &[upstream]);
+    [Route { id: "rte_wide".parse().unwrap(), listen_ip: None, ..narrow.clone() }, narrow]
+}
+
+/// A port that was free on all addresses a moment ago.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port()
+}
+
+async fn all_listen(ports: &mut Ports, routes: &[Route]) {
+    for result in ports.set(&config(routes.to_vec())).await {
+        assert!(result.listening.is_ok(), "{result:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_port_goes_from_every_address_to_one_and_back_while_both_are_wanted_in_between() {
+    let (a, _a) = replica("a").await;
+    let port = free_port();
+    let [wide, narrow] = on_all_and_one(RouteKind::Tcp, port, a);
+    let zero = Route {
+        listen_ip: Some(Ipv4Addr::UNSPECIFIED.into()),
+        id: "rte_zero".parse().unwrap(),
+        ..wide.clone()
+    };
+    let at = |last| SocketAddr::from(([127, 0, 0, last], port));
+    let mut ports = Ports::new(4096);
+    for (routes, open) in [
+        (vec![wide.clone()], [true, true]),
+        (vec![wide.clone(), narrow.clone()], [true, true]),
+        (vec![narrow.clone()], [true, false]),
+        (vec![narrow.clone(), wide.clone()], [true, true]),
+        (vec![zero.clone(), wide.clone()], [true, true]),
+        (vec![narrow.clone(), zero.clone()], [true, true]),
+        (vec![narrow.clone()], [true, false]),
+    ] {
+        all_listen(&mut ports, &routes).await;
+        let answers = [name_of(at(1)).await.is_ok(), name_of(at(2)).await.is_ok()];
+        assert_eq!(answers, open, "{routes:?}");
+    }
+    // A connection that goes on is not touched by any of it.
+    let (mut stream, _) = name_of(at(1)).await.unwrap();
+    all_listen(&mut ports, &[wide.clone(), narrow.clone()]).await;
+    all_listen(&mut ports, &[wide]).await;
+    stream.write_all(b"x").await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut rest = String::new();
+    timeout(SOON, stream.read_to_string(&mut rest)).await.unwrap().unwrap();
+    assert_eq!(rest, "x");
+}
+
+#[tokio::test]
+async fn a_port_on_an_address_that_the_host_does_not_have_is_told_while_the_wider_one_serves() {
+    let (a, _a) = replica("a").await;
+    let port = free_port();
+    let [wide, narrow] = on_all_and_one(RouteKind::Tcp, port, a);
+    let elsewhere = Route { listen_ip: Some([192, 0, 2, 77].into()), ..narrow };
+    let mut ports = Ports::new(4096);
+    let results = ports.set(&config(vec![wide, elsewhere])).await;
+    assert!(results[0].listening.is_ok(), "{results:?}");
+    let error = results[1].listening.as_ref().unwrap_err();
+    assert_eq!(error.to_string(), "the host does not have this address");
+    assert!(name_of(SocketAddr::from(([127, 0, 0, 1], port))).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_port_of_one_address_stays_open_when_another_program_keeps_it_from_becoming_wider() {
+    let (a, _a) = replica("a").await;
+    let foreign = TcpListener::bind("127.0.0.2:0").await.unwrap();
+    let port = foreign.local_addr().unwrap().port();
+    let [wide, narrow] = on_all_and_one(RouteKind::Tcp, port, a);
+    let mut ports = Ports::new(4096);
+    all_listen(&mut ports, std::slice::from_ref(&narrow)).await;
+    for _ in 0..2 {
+        let results = ports.set(&config(vec![narrow.clone(), wide.clone()])).await;
+        assert!(results[0].listening.is_ok(), "{results:?}");
+        assert_eq!(results[1].listening.as_ref().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert!(name_of(SocketAddr::from(([127, 0, 0, 1], port))).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn two_routes_of_one_port_that_lead_to_different_replicas_are_not_taken_for_one() {
+    let ((a, _a), (b, _b)) = (replica("a").await, replica("b").await);
+    let port = free_port();
+    let [wide, _] = on_all_and_one(RouteKind::Tcp, port, a);
+    let [_, narrow] = on_all_and_one(RouteKind::Tcp, port, b);
+    let mut ports = Ports::new(4096);
+    let results = ports.set(&config(vec![wide, narrow])).await;
+    assert!(results[0].listening.is_ok(), "{results:?}");
+    assert_eq!(results[1].listening.as_ref().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+}
+
+#[tokio::test]
+async fn packets_are_answered_while_a_port_goes_from_every_address_to_one() {
+    let (a, _a) = udp_replica("a").await;
+    let port = free_port();
+    let [wide, narrow] = on_all_and_one(RouteKind::Udp, port, a);
+    let mut ports = Ports::new(4096);
+    for routes in
+        [vec![wide.clone()], vec![wide.clone(), narrow.clone()], vec![narrow.clone()], vec![narrow, wide]]
+    {
+        all_listen(&mut ports, &routes).await;
+        let client = client_of(SocketAddr::from(([127, 0, 0, 1], port))).await;
+        assert_eq!(exchange(&client, "x").await.as_deref(), Some("ax"), "{routes:?}");
+    }
+}

@@ -40,7 +40,11 @@ pub(super) fn failures(world: &ProjectWorld, hosts: &[HostView], now: UnixMillis
             let Some(id) = crate::desired::route_of(service, port) else { continue };
             for (view, fault) in hosts.iter().filter_map(|view| Some((view, fault_of(view, &id)?))) {
                 let why = fault.error.as_deref().unwrap_or("it cannot be opened");
-                let text = format!("port {}/{} on {}: {why}", port.host, port.protocol, view.host.name);
+                let number = match port.host_ip {
+                    Some(ip) => std::net::SocketAddr::new(ip, port.host).to_string(),
+                    None => port.host.to_string(),
+                };
+                let text = format!("port {number}/{} on {}: {why}", port.protocol, view.host.name);
                 failures.entry(item.service_id.clone()).or_insert(text);
             }
         }
