@@ -147,15 +147,15 @@ impl Ports {
         order.sort_by_key(|at| covered[*at].is_some());
         for at in order {
             let (key, route) = wanted[at];
-            let taken = wanted[..at].iter().find(|(other, _)| *other == key);
+            let taken = wanted[..at].iter().any(|(other, _)| *other == key);
             let by = covered[at].filter(|by| listening[*by].is_ok());
             listening[at] = match (taken, by) {
-                (Some((_, other)), _) => {
-                    let what = format!("the port is that of route {} already", other.id);
-                    Err(io::Error::new(io::ErrorKind::AddrInUse, what))
-                }
-                (None, Some(_)) => key.look(),
-                (None, None) => self.serve(key, route),
+                (true, _) => Err(io::Error::new(
+                    io::ErrorKind::AddrInUse,
+                    "another service has it on this host already",
+                )),
+                (false, Some(_)) => key.look(),
+                (false, None) => self.serve(key, route),
             };
         }
         self.lives.retire(|ip| config.knows(ip));
