@@ -1,6 +1,7 @@
 //! What monitoring asks for: counters that the parts of the server add to, and the page that is made of them and of
 //! what can be looked up when somebody asks. The page is `GET /metrics` of the console's port.
 
+mod hosting;
 mod page;
 mod process;
 mod snapshot;

@@ -12,10 +12,11 @@ pub(crate) mod state;
 pub(crate) mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host_proto::id::{HostId, ProjectId, ServiceId};
-use model::hosting::{Host, Subnet};
+use model::hosting::{DeploymentState, Host, Subnet};
 use store::{RESTORED_AT, Store, StoreError};
 use tokio::sync::mpsc;
 
@@ -45,6 +46,8 @@ pub(crate) struct Services {
     waits: Mutex<BTreeMap<ServiceId, String>>,
     /// Projects with a replica that no host could take at the last look.
     unplaced: Mutex<Unplaced>,
+    /// How deployments ended since the server started.
+    pub(crate) ended: Ended,
     dirty: mpsc::UnboundedSender<ProjectId>,
     /// Taken by the controller when the server begins to serve.
     queue: Mutex<Option<Dirty>>,
@@ -63,6 +66,26 @@ struct Unplaced {
     projects: BTreeSet<ProjectId>,
     /// How often hosts were not what they were before.
     changes: u64,
+}
+
+/// How many deployments came to an end, by how.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    pub(crate) done: AtomicU64,
+    pub(crate) rolled_back: AtomicU64,
+}
+
+impl Ended {
+    /// A deployment is in this state now.
+    pub(crate) fn count(&self, state: DeploymentState) {
+        let counter = match state {
+            DeploymentState::Done => &self.done,
+            DeploymentState::RolledBack => &self.rolled_back,
+            // One whose place another took did not come to its end.
+            DeploymentState::Running | DeploymentState::RollingBack | DeploymentState::Superseded => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Projects that the controller has to look at.
@@ -89,6 +112,7 @@ impl Services {
             epoch,
             waits: Mutex::default(),
             unplaced: Mutex::default(),
+            ended: Ended::default(),
             dirty,
             queue: Mutex::new(Some(queue)),
         });

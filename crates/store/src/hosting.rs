@@ -2,8 +2,9 @@
 //! it; what hosts report is written when it changes.
 //!
 //! Reading order: [`hosts`] and [`join`], [`links`] (tokens and sessions of hosts), [`loads`] (what decisions read),
-//! [`projects`], [`deploy`], [`steps`], [`files`], [`host_logs`].
+//! [`projects`], [`deploy`], [`steps`], [`files`], [`host_logs`], [`counts`].
 
+pub mod counts;
 pub mod deploy;
 pub mod files;
 pub mod host_logs;

@@ -48,6 +48,7 @@ pub use configs::{
 pub use copy::{Counts, DatabaseCopy, RESTORED_AT, RESTORED_FROM};
 pub use credentials::NewCredential;
 pub use error::StoreError;
+pub use hosting::counts::{HostMark, ServiceMark};
 pub use hosting::deploy::NewDeployment;
 pub use hosting::files::NewFile;
 pub use hosting::host_logs::LinesAllowed;

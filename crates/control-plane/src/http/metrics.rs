@@ -21,7 +21,7 @@ pub(super) async fn show(State(context): State<Context>, request: Request) -> Re
         certificate_ends: context.certificates.as_ref().and_then(|source| source.ends()),
         uptime: context.started.elapsed(),
     };
-    let snapshot = Snapshot::take(&context.store, &context.server, sources).await?;
+    let snapshot = Snapshot::take(&context.store, &context.server, &context.services, sources).await?;
     let page = write(snapshot).map_err(|error| ApiError::internal(&error))?;
     let mut response = page.into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));

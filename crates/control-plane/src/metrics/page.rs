@@ -14,6 +14,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use super::hosting::Hosting;
 use super::{OUTCOMES, Snapshot};
 
 /// The type of the page.
@@ -34,6 +35,7 @@ impl Collector for Snapshot {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let mut page = Page(encoder);
         self.agents(&mut page)?;
+        self.hosting(&mut page)?;
         self.messages(&mut page)?;
         self.store(&mut page)?;
         self.people(&mut page)?;
@@ -73,6 +75,20 @@ impl Snapshot {
             "outcome",
             enrolments,
         )
+    }
+
+    fn hosting(&self, page: &mut Page<'_>) -> fmt::Result {
+        let Hosting { hosts, adopting, without_engine, services, wanted, ready, deployments } = &self.hosting;
+        page.gauges("muster_hosts", "Hosts, by state", "state", hosts.iter().copied())?;
+        let adopts = "Hosts that remove nothing until an operator says so";
+        page.gauge("muster_hosts_adopting", adopts, *adopting as f64)?;
+        let lacks = "Hosts that are connected and have no container engine that answers";
+        page.gauge("muster_hosts_without_engine", lacks, *without_engine as f64)?;
+        page.gauges("muster_services", "Services, by state", "state", services.iter().copied())?;
+        let replicas = [("wanted", *wanted), ("ready", *ready)];
+        page.gauges("muster_replicas", "Replicas that are wanted, and that work", "state", replicas)?;
+        let help = "Deployments that came to an end, by outcome";
+        page.counters("muster_deployments", help, "outcome", deployments.iter().copied())
     }
 
     fn messages(&self, page: &mut Page<'_>) -> fmt::Result {

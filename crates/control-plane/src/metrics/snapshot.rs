@@ -9,9 +9,11 @@ use opamp_server::{Server, Transport};
 use store::{AgentCounts, Store, StoreError};
 
 use super::Counters;
+use super::hosting::Hosting;
 use super::process::Process;
 use crate::clock;
 use crate::opamp::Endpoint;
+use crate::services::Services;
 
 /// What is gathered.
 #[derive(Debug)]
@@ -19,6 +21,7 @@ pub(crate) struct Snapshot {
     pub(super) version: String,
     pub(super) agents: AgentCounts,
     pub(super) configs: HashMap<ConfigState, u64>,
+    pub(super) hosting: Hosting,
     /// Live sessions over WebSocket and over HTTP.
     pub(super) sessions: [u64; 2],
     pub(super) server: Server<Endpoint>,
@@ -49,6 +52,7 @@ impl Snapshot {
     pub(crate) async fn take(
         store: &Store,
         server: &Server<Endpoint>,
+        services: &Services,
         sources: Sources,
     ) -> Result<Self, StoreError> {
         let Sources { version, event_streams, certificate_ends, uptime } = sources;
@@ -62,6 +66,7 @@ impl Snapshot {
             version,
             agents: store.agent_counts().await?,
             configs: store.config_counts().await?,
+            hosting: Hosting::look(services).await?,
             sessions: sessions(server),
             server: server.clone(),
             waiting_bytes: endpoint.outgoing.waiting_bytes() as u64,

@@ -101,6 +101,10 @@ impl Services {
         tell(&world, &step.changes);
         let entries = entries(&world, &step.changes, now);
         let told = touched(&world, &step.changes);
+        let state = step.changes.iter().find_map(|change| match change {
+            Change::Deployment { state, .. } => Some(*state),
+            _ => None,
+        });
         let writes = self.allocated(&world, &hosts, step.changes, now).await?;
         if writes.is_empty() {
             // There was no room for what was to be added, and more comes only when something else goes.
@@ -112,6 +116,7 @@ impl Services {
             Err(StoreError::Changed(_)) => return Ok(Moved::On),
             Err(error) => return Err(error),
         }
+        state.into_iter().for_each(|state| self.ended.count(state));
         self.hub.projects_changed([world.project.name.clone()]);
         told.iter().for_each(|host| self.live.state_changed(host));
         Ok(Moved::On)

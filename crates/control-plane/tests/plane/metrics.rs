@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use control_plane::RawConfig;
 use opamp_proto::wire::AgentToServer;
 use testkit::raw::Connection;
-use testkit::until_async;
+use testkit::{Fate, Machine, until_async};
 
+use crate::hosts::{Api, deployed};
 use crate::world::{World, agent_when, full, heartbeat, settings};
 
 async fn page(world: &World, token: Option<&str>) -> (u16, String) {
@@ -73,6 +74,64 @@ async fn the_page_counts_what_happens() {
         value(&self::page(&world, None).await.1, "muster_opamp_websockets") <= 0.0
     })
     .await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hosts_services_and_deployments_are_counted_as_they_are_now() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::with(RawConfig { public_metrics: true, ..settings(dir.path()) }).await;
+    let api = Api::of(&world).await;
+    let shows = async |expected: &[(&str, f64)]| {
+        let mut last = String::new();
+        until_async(&format!("{expected:?}"), async || {
+            last = page(&world, None).await.1;
+            expected.iter().all(|(series, number)| (value(&last, series) - number).abs() < 0.1)
+        })
+        .await;
+    };
+    shows(&[("muster_hosts{state=\"online\"}", 0.0), ("muster_services{state=\"working\"}", 0.0)]).await;
+    let (_, _, host) = api.live_host("h1").await;
+    api.join(&Machine::named("h2")).await;
+    deployed(&api, "services: {web: {image: 'web:1', deploy: {replicas: 2}}, off: {image: 'o:1', deploy: {replicas: 0}}}").await;
+    shows(&[
+        ("muster_hosts{state=\"online\"}", 1.0),
+        ("muster_hosts{state=\"joining\"}", 1.0),
+        ("muster_services{state=\"working\"}", 1.0),
+        ("muster_services{state=\"stopped\"}", 1.0),
+        ("muster_replicas{state=\"wanted\"}", 2.0),
+        ("muster_replicas{state=\"ready\"}", 2.0),
+        ("muster_deployments_total{outcome=\"done\"}", 1.0),
+        ("muster_deployments_total{outcome=\"rolled_back\"}", 0.0),
+        ("muster_hosts_adopting", 0.0),
+    ])
+    .await;
+    // One that cannot work goes back, and is counted as that.
+    host.seen.lock().unwrap().fates.insert("docker.io/library/bad:1".to_owned(), Fate::NoImage);
+    let bad = "services: {web: {image: 'bad:1', deploy: {replicas: 2}}, off: {image: 'o:1', deploy: {replicas: 0}}}";
+    let (_, body) = api.deploy(bad).await;
+    assert_eq!(api.outcome(&body["id"]).await.state, "rolled back");
+    shows(&[
+        ("muster_deployments_total{outcome=\"done\"}", 1.0),
+        ("muster_deployments_total{outcome=\"rolled_back\"}", 1.0),
+        ("muster_services{state=\"working\"}", 1.0),
+    ])
+    .await;
+    // Of a host that is not there nobody knows what runs.
+    let (status, body) = api.call("PATCH", "/hosts/h1", Some(serde_json::json!({ "adopting": true }))).await;
+    assert_eq!(status, 200, "{body}");
+    shows(&[("muster_hosts_adopting", 1.0)]).await;
+    world.stop().await;
+    let world = World::with(RawConfig { public_metrics: true, ..settings(dir.path()) }).await;
+    let page = page(&world, None).await.1;
+    for (series, expected) in [
+        ("muster_hosts{state=\"offline\"}", 1.0),
+        ("muster_services{state=\"stranded\"}", 1.0),
+        ("muster_replicas{state=\"wanted\"}", 2.0),
+        ("muster_replicas{state=\"ready\"}", 0.0),
+    ] {
+        assert!((value(&page, series) - expected).abs() < 0.1, "{series}: {page}");
+    }
     world.stop().await;
 }
 
