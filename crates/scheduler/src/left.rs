@@ -3,7 +3,10 @@
 //! is taken over, and its service runs where it lies. Nobody guesses: while it is not clear whether there is one, which of
 //! several it is, or who else writes to it, no volume of that name is made.
 
+use std::collections::BTreeMap;
+
 use host_proto::desired::VolumeKind;
+use host_proto::id::HostId;
 use host_proto::message::LeftVolume;
 use model::hosting::{ProjectWorld, Release};
 use model::service::{MountSource, VolumeSpec};
@@ -67,12 +70,10 @@ pub fn left<'a>(world: &ProjectWorld, volume: &str, hosts: &'a [HostView]) -> Le
 
 /// The volumes that a host has under the name of one that is to be made, and that were made for this host.
 fn of<'a>(world: &ProjectWorld, volume: &str, view: &'a HostView) -> impl Iterator<Item = &'a LeftVolume> {
-    let project = world.project.name.clone();
-    let volume = volume.to_owned();
-    let known: Vec<_> = world.volumes.iter().map(|place| place.id.clone()).collect();
     view.left_volumes.iter().flatten().filter(move |it| {
-        let is_it = it.name == volume_name(&project, &volume, &it.volume_id);
-        is_it && it.host_id.is_none() && !known.contains(&it.volume_id)
+        let is_it =
+            it.host_id.is_none() && it.name == volume_name(&world.project.name, volume, &it.volume_id);
+        is_it && world.volumes.iter().all(|place| place.id != it.volume_id)
     })
 }
 
@@ -112,10 +113,20 @@ pub fn made_by<'a>(world: &'a ProjectWorld, release: &'a Release) -> impl Iterat
     })
 }
 
-/// Why a release can run nowhere now: one of its volumes may not be made.
-pub(crate) fn unclear(world: &ProjectWorld, release: &Release, hosts: &[HostView]) -> Option<Unclear> {
-    made_by(world, release).find_map(|volume| match left(world, volume, hosts) {
-        Left::Unclear(unclear) => Some(unclear),
-        Left::Nothing | Left::There(..) => None,
-    })
+/// On which hosts volumes of a release lie that are taken over; or why one of them may not be made now, so that the release
+/// can run nowhere.
+pub(crate) fn lying<'a>(
+    world: &'a ProjectWorld,
+    release: &'a Release,
+    hosts: &'a [HostView],
+) -> Result<BTreeMap<&'a str, &'a HostId>, Unclear> {
+    let mut lying = BTreeMap::new();
+    for volume in made_by(world, release) {
+        match left(world, volume, hosts) {
+            Left::Nothing => {}
+            Left::There(view, _) => drop(lying.insert(volume, &view.host.id)),
+            Left::Unclear(unclear) => return Err(unclear),
+        }
+    }
+    Ok(lying)
 }

@@ -10,7 +10,7 @@ use model::service::{MountSource, VolumeSpec};
 use model::{Attributes, Selector};
 
 use crate::blocks::place_of;
-use crate::left::{self, Left};
+use crate::left;
 use crate::spread;
 use crate::world::{HostView, Presence};
 
@@ -150,13 +150,16 @@ pub fn place(
     if let Some(lacks) = lacks(release) {
         return Placed::nowhere(lacks);
     }
-    if let Some(unclear) = left::unclear(world, release, hosts) {
-        return Placed { at_home: false, soon: unclear.soon, ..Placed::nowhere(unclear.why) };
-    }
+    let lying = match left::lying(world, release, hosts) {
+        Ok(lying) => lying,
+        Err(unclear) => {
+            return Placed { at_home: false, soon: unclear.soon, ..Placed::nowhere(unclear.why) };
+        }
+    };
     let mut refusals = BTreeMap::new();
     let mut can = Vec::new();
     for view in hosts {
-        match refusal(world, service, release, view, hosts) {
+        match refusal(world, service, release, view, (hosts, &lying)) {
             Some(refusal) => drop(refusals.insert(view.host.name.clone(), refusal)),
             None => can.push(view),
         }
@@ -205,7 +208,7 @@ fn refusal(
     service: &Service,
     release: &Release,
     view: &HostView,
-    hosts: &[HostView],
+    others: Others<'_>,
 ) -> Option<Refusal> {
     let host = &view.host;
     let placement = &release.spec.placement;
@@ -229,7 +232,7 @@ fn refusal(
     if let Some(asked) = placement.reserve.memory_bytes.filter(|asked| *asked > host.facts.memory_bytes) {
         return Some(Refusal::Memory { asked, has: host.facts.memory_bytes });
     }
-    mounts(world, release, view, hosts)
+    mounts(world, release, view, others)
         .or_else(|| ports(world, service, release, view))
         .or_else(|| networks(world, release, view))
 }
@@ -246,7 +249,15 @@ fn selects(text: &str, view: &HostView) -> bool {
         .is_ok_and(|selector| selector.matches_labelled(&Attributes::default(), &view.host.labels))
 }
 
-fn mounts(world: &ProjectWorld, release: &Release, view: &HostView, hosts: &[HostView]) -> Option<Refusal> {
+/// All hosts, and on which of them volumes lie that have no place.
+type Others<'a> = (&'a [HostView], &'a BTreeMap<&'a str, &'a HostId>);
+
+fn mounts(
+    world: &ProjectWorld,
+    release: &Release,
+    view: &HostView,
+    (hosts, lying): Others<'_>,
+) -> Option<Refusal> {
     for mount in &release.spec.container.mounts {
         match &mount.source {
             MountSource::Volume { volume, .. } => {
@@ -263,13 +274,8 @@ fn mounts(world: &ProjectWorld, release: &Release, view: &HostView, hosts: &[Hos
                     }
                     _ => {}
                 }
-                let lies_on = match place {
-                    Some(place) => Some(&place.host_id),
-                    None => match left::left(world, volume, hosts) {
-                        Left::There(there, _) => Some(&there.host.id),
-                        Left::Nothing | Left::Unclear(_) => None,
-                    },
-                };
+                let lies_on =
+                    place.map(|place| &place.host_id).or_else(|| lying.get(volume.as_str()).copied());
                 if let Some(id) = lies_on.filter(|id| **id != view.host.id) {
                     let name = hosts.iter().find(|other| other.host.id == *id);
                     let host = name.map_or_else(|| id.to_string(), |it| it.host.name.clone());
