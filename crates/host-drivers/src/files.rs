@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,6 +38,8 @@ pub struct Files {
     places: FilePlaces,
     /// Files whose hash was checked, by what changes when somebody writes them.
     checked: Arc<Mutex<HashMap<FileId, Stamp>>>,
+    /// Held by those who write: what they have not finished is not what was interrupted.
+    unfinished: Arc<RwLock<()>>,
 }
 
 /// What changes when a file is written, and which content was found then.
@@ -51,14 +53,23 @@ struct Stamp {
 impl Files {
     /// Files at these places. Nothing is made yet.
     pub fn new(places: FilePlaces) -> Self {
-        Self { places, checked: Arc::default() }
+        Self { places, checked: Arc::default(), unfinished: Arc::default() }
     }
 
     /// Makes the directories, and takes away what an interrupted write left there.
     pub fn prepare(&self) -> Result<(), Trouble> {
+        self.make_places()?;
+        let _nobody_writes = self.unfinished.write().unwrap_or_else(PoisonError::into_inner);
+        for place in [&self.places.files, &self.places.secrets] {
+            sweep(place).map_err(|error| trouble("prepare", place, &error))?;
+        }
+        Ok(())
+    }
+
+    fn make_places(&self) -> Result<(), Trouble> {
         for place in [&self.places.files, &self.places.secrets] {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
-            made.and_then(|()| sweep(place)).map_err(|error| trouble("prepare", place, &error))?;
+            made.map_err(|error| trouble("prepare", place, &error))?;
         }
         Ok(())
     }
@@ -125,7 +136,8 @@ impl Files {
         if !hex::encode(Sha256::digest(&bytes)).eq_ignore_ascii_case(&file.sha256) {
             return Err(refused("its content is not what its hash says"));
         }
-        self.prepare()?;
+        self.make_places()?;
+        let _is_writing = self.unfinished.read().unwrap_or_else(PoisonError::into_inner);
         if file.secret {
             memory::ensure(&self.places.secrets)?;
         }

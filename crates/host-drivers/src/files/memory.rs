@@ -1,6 +1,7 @@
 //! A directory that lies in memory: as it is on most systems below /run, else by a file system of its own.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -11,6 +12,8 @@ use reconcile::{Trouble, TroubleKind};
 const RAMFS_MAGIC: FsType = FsType(0x8584_58f6);
 /// Most bytes of all secrets of a host.
 const OPTIONS: &str = "size=64m,mode=0700";
+/// Held while one is mounted: a second one would hide what the first secret was written to.
+static MOUNTING: Mutex<()> = Mutex::new(());
 
 /// Sees that a directory lies in memory.
 ///
@@ -18,6 +21,7 @@ const OPTIONS: &str = "size=64m,mode=0700";
 ///
 /// Refused when it does not and may not be made to: a secret is never written to a disk.
 pub(super) fn ensure(folder: &Path) -> Result<(), Trouble> {
+    let _alone = MOUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     if is_memory(folder) {
         return Ok(());
     }

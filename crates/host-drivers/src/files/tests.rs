@@ -106,3 +106,52 @@ fn a_removed_file_is_gone_and_removing_it_again_is_fine() {
     assert_eq!(world.seen(), None);
     world.files.remove(&id).unwrap();
 }
+
+#[test]
+fn files_that_are_written_at_the_same_time_do_not_take_each_other_for_interrupted() {
+    let world = World::new(file(b"hello", false));
+    let files = &world.files;
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || {
+                for number in 0..50 {
+                    let id = format!("fil_{thread}x{number}").parse().unwrap();
+                    files.write(&File { id, ..file(b"hello", number % 2 == 0) }).unwrap();
+                }
+            });
+        }
+        // A container engine that comes back has the folders looked at while others write.
+        scope.spawn(|| (0..50).for_each(|_| files.prepare().unwrap()));
+    });
+}
+
+/// Needs root, as CI is; for another user nothing can be mounted.
+#[test]
+#[allow(clippy::print_stderr, reason = "says why there is nothing to see")]
+fn a_directory_on_a_disk_gets_one_file_system_in_memory_however_many_ask_for_it() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root mounts file systems");
+        return;
+    }
+    for _ in 0..20 {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let mounts = || {
+            let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+            table.lines().filter(|line| line.contains(folder.path().to_str().unwrap())).count()
+        };
+        let together = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    together.wait();
+                    memory::ensure(folder.path()).unwrap();
+                });
+            }
+        });
+        let made = mounts();
+        for _ in 0..made {
+            memory::release(folder.path()).unwrap();
+        }
+        assert_eq!((made, mounts()), (1, 0));
+    }
+}
